@@ -9,20 +9,17 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/agent"
-	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
-	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/hooks"
-	"github.com/slipboxhq/slipbox/internal/memory/layers"
-	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent/tools"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/files"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
-	"github.com/slipboxhq/slipbox/internal/memory/tiers"
-	"github.com/slipboxhq/slipbox/internal/memory/tools"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -38,12 +35,8 @@ type Core struct {
 	Hooks       *hooks.Service
 	Costs       *notes.Costs
 	Recall      *recall.Service
-	Layers      *layers.Service
-	Tiers       *tiers.Service
 	Clone       *clone.Service
 	Engine      *engine.Engine // reviews, and tasks of policies that run at once
-	Bank        *bank.Service
-	Letta       *letta.Service
 	Chat        *chat.Service
 	Imports     Imports
 	Jobs        Jobs
@@ -51,6 +44,8 @@ type Core struct {
 	Waiter      Waiter
 	Policies    memory.Policies
 	Embedders   memory.Embedders
+	// Routes are the operations that other packages serve, such as those of single policies.
+	Routes []route.Set
 	// Waiters is how many requests of one tenant may wait for jobs at once, and how many may follow
 	// jobs; 0 is 64.
 	Waiters int
@@ -109,8 +104,8 @@ type Waiter interface {
 func (c *Core) check() error {
 	var errs []error
 	for name, missing := range map[string]bool{
-		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "agent": c.Agent == nil, "tools": c.Tools == nil, "hooks": c.Hooks == nil, "costs": c.Costs == nil, "recall": c.Recall == nil, "layers": c.Layers == nil, "tiers": c.Tiers == nil,
-		"clone": c.Clone == nil, "engine": c.Engine == nil, "bank": c.Bank == nil, "letta": c.Letta == nil, "chat": c.Chat == nil,
+		"collections": c.Collections == nil, "notes": c.Notes == nil, "blocks": c.Blocks == nil, "agent": c.Agent == nil, "tools": c.Tools == nil, "hooks": c.Hooks == nil, "costs": c.Costs == nil, "recall": c.Recall == nil,
+		"clone": c.Clone == nil, "engine": c.Engine == nil, "chat": c.Chat == nil,
 		"imports": c.Imports == nil, "jobs": c.Jobs == nil, "upkeep": c.Upkeep == nil, "waiter": c.Waiter == nil,
 		"policies": c.Policies == nil, "embedders": c.Embedders == nil,
 	} {
@@ -246,23 +241,12 @@ func (s *Server) mountCore(deps Core) error {
 		"listPolicies":  h.listPolicies,
 		"getCosts":      h.getCosts,
 		"listFacts":     h.listFacts,
-		"remember":      h.remember,
 		"recallLayers":  h.recallLayers,
 		"listLayers":    h.listLayers,
-		"listSessions":  h.listSessions,
-		"getSession":    h.getSession,
-		"listKnowledge": h.listKnowledge,
-		"getTiers":      h.getTiers,
-		"listMoves":     h.listMoves,
 		"forget":        h.forget,
 		"listSummaries": h.listSummaries,
 		"getProfile":    h.getProfile,
 		"putProfile":    h.putProfile,
-		"importBank":    h.importBank,
-		"exportBank":    h.exportBank,
-
-		"importAgentFile": h.importAgentFile,
-		"exportAgentFile": h.exportAgentFile,
 
 		"chat":                 h.chat,
 		"createChatCompletion": h.createChatCompletion,
@@ -296,6 +280,9 @@ func (s *Server) mountCore(deps Core) error {
 		}
 	}
 	if err := s.mountAll(handlers); err != nil {
+		return err
+	}
+	if err := h.mountSets(); err != nil {
 		return err
 	}
 	return h.mountMem0()

@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/analyst"
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/clone"
@@ -27,21 +28,21 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/agent"
-	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
-	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/hooks"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
-	"github.com/slipboxhq/slipbox/internal/memory/layers"
-	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/layered/layers"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent/tools"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/files"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/letta"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank/bank"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos/tiers"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
-	"github.com/slipboxhq/slipbox/internal/memory/tiers"
-	"github.com/slipboxhq/slipbox/internal/memory/tools"
 	"github.com/slipboxhq/slipbox/internal/outbound"
 	"github.com/slipboxhq/slipbox/internal/seal"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -147,8 +148,8 @@ func (unusedTenant) TenantUsage(context.Context, uuid.UUID) (tenant.Usage, error
 	return tenant.Usage{}, nil
 }
 
-// newTalking is newSystem with models for chats.
-func newTalking(t *testing.T, models chat.Models) *system {
+// newTalking is newSystem with models for chats, and what change sets.
+func newTalking(t *testing.T, models chat.Models, change ...func(*system, *Core)) *system {
 	t.Helper()
 	b := &system{scopes: map[string]auth.Principal{}, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 	must := func(err error) {
@@ -232,14 +233,19 @@ func newTalking(t *testing.T, models chat.Models) *system {
 	must(err)
 	chats, err := chat.New(chat.Deps{Recall: found, Notes: service, Models: models, Clock: b.clock, Log: log}, chat.Config{Limits: chat.Limits{MaxChoices: 8}})
 	must(err)
-	b.Server, err = New(Deps{
-		Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"),
-		Core: &Core{
-			Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Tools: ownTools, Hooks: told, Recall: found, Layers: &layers.Service{Store: b.store, Actor: b.engine, Persons: service}, Tiers: &tiers.Service{Store: b.store, Clock: b.clock}, Clone: b.clone, Imports: importing,
-			Jobs: b.store, Engine: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
-			Policies: policies, Embedders: embedders, Costs: notes.NewCosts(b.store), Bank: banks, Letta: agentFiles, Chat: chats,
+	parts := &Core{
+		Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.files, Agent: b.agent, Tools: ownTools, Hooks: told, Recall: found, Clone: b.clone, Imports: importing,
+		Jobs: b.store, Engine: b.engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
+		Routes: []route.Set{
+			(&layers.Service{Store: b.store, Actor: b.engine, Persons: service, Clock: b.clock}).Routes(),
+			(&tiers.Service{Store: b.store, Clock: b.clock}).Routes(), banks.Routes(), agentFiles.Routes(),
 		},
-	}, DefaultConfig())
+		Policies: policies, Embedders: embedders, Costs: notes.NewCosts(b.store), Chat: chats,
+	}
+	for _, f := range change {
+		f(b, parts)
+	}
+	b.Server, err = New(Deps{Log: log, Auth: b, Now: b.clock, CursorKey: []byte("a key of the installation"), Core: parts}, DefaultConfig())
 	must(err)
 	return b
 }

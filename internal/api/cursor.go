@@ -15,6 +15,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
@@ -112,7 +113,7 @@ func (c *cursor) afterID() (uuid.UUID, error) {
 	if c == nil {
 		return uuid.Nil, nil
 	}
-	id, err := parseID(c.Position)
+	id, err := route.ParseID(c.Position)
 	if err != nil {
 		return uuid.Nil, badCursor("is not a cursor of this listing")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -67,7 +68,7 @@ func (h *core) diffCollection(c *gin.Context) error {
 // continueDiff sets the place and the revisions of the page before.
 func continueDiff(in *clone.DiffInput, cur *cursor) error {
 	id, against, _ := strings.Cut(cur.Position, " ")
-	after, err := parseID(id)
+	after, err := route.ParseID(id)
 	if err != nil {
 		return badCursor("is not a cursor of this listing")
 	}

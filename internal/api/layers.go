@@ -1,75 +1,14 @@
 package api
 
 import (
-	"encoding/json"
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/layers"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
-
-// remember stores one item in the layers of the collection.
-func (h *core) remember(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.RememberInput](c)
-	if err != nil {
-		return err
-	}
-	args := struct {
-		wire.RememberInput
-
-		OccurredAt *time.Time `json:"occurred_at,omitempty"`
-	}{RememberInput: body}
-	if body.OccurredAt != nil {
-		at, err := memory.ParseEventTime("occurred_at", *body.OccurredAt, h.now())
-		if err != nil {
-			return err
-		}
-		args.OccurredAt = &at
-	}
-	raw, err := json.Marshal(args)
-	if err != nil {
-		return fault.Wrap(err, fault.Internal, "the task cannot be encoded")
-	}
-	endTurn(c) // the policy may ask a model
-	done, err := h.Layers.Remember(c.Request.Context(), scope(c), ref, raw, int64(len(body.Content)), conditions(c))
-	if err != nil {
-		return err
-	}
-	countRecords(c, len(done.Stored))
-	setRevision(c, done.Revision)
-	return reply(c, http.StatusOK, wireRemembered(&done))
-}
-
-func wireRemembered(r *layers.Remembered) wire.Remembered {
-	out := wire.Remembered{Stored: []wire.StoredItem{}, Skipped: []wire.SkippedItem{}, Conflicts: []wire.TripleConflict{}, Turn: optional(r.Turn), Revision: int64(r.Revision)}
-	for _, s := range r.Stored {
-		item := wire.StoredItem{Layer: wire.LayerName(s.Layer), Note: s.Note, Importance: s.Importance}
-		if t := s.Triple; t != nil {
-			item.Triple = &wire.Triple{Subject: t.Subject, Relation: t.Relation, Object: t.Object, Confidence: t.Confidence}
-		}
-		out.Stored = append(out.Stored, item)
-	}
-	for _, s := range r.Skipped {
-		out.Skipped = append(out.Skipped, wire.SkippedItem{Layer: wire.LayerName(s.Layer), Reason: s.Reason, Note: s.Note})
-	}
-	position := func(p layers.Position) wire.TriplePosition {
-		return wire.TriplePosition{Note: p.Note, Object: p.Object, Confidence: p.Confidence}
-	}
-	for _, x := range r.Conflicts {
-		out.Conflicts = append(out.Conflicts, wire.TripleConflict{Subject: x.Subject, Relation: x.Relation, Old: position(x.Old), New: position(x.New)})
-	}
-	return out
-}
 
 // recallLayers answers a query from the layers of the collection.
 func (h *core) recallLayers(c *gin.Context) error {

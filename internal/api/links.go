@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -58,7 +59,7 @@ func (h *core) deleteLinks(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	target, err := parseID(query(c).Get("target"))
+	target, err := route.ParseID(query(c).Get("target"))
 	if err != nil {
 		return fault.InvalidField("target", "must be a UUID")
 	}
@@ -80,7 +81,7 @@ func replyLinks(c *gin.Context, set *notes.LinkSet) error {
 func (h *core) getGraph(c *gin.Context) error {
 	q := recall.GraphQuery{Depth: queryInt(c, "depth", -1), Limit: queryInt(c, "limit", 0)}
 	if text := query(c).Get("center"); text != "" {
-		id, err := parseID(text)
+		id, err := route.ParseID(text)
 		if err != nil || id == uuid.Nil {
 			return fault.InvalidField("center", "must be the id of a note")
 		}

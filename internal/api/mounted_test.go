@@ -5,22 +5,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/agent"
-	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
-	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/hooks"
-	"github.com/slipboxhq/slipbox/internal/memory/layers"
-	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/layered/layers"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent/tools"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/files"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/letta"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank/bank"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos/tiers"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
-	"github.com/slipboxhq/slipbox/internal/memory/tiers"
-	"github.com/slipboxhq/slipbox/internal/memory/tools"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -31,9 +32,10 @@ func TestEveryOperationIsServed(t *testing.T) {
 	s, err := New(Deps{
 		Log: slog.New(slog.DiscardHandler), Auth: keys{},
 		Core: &Core{
-			Collections: &notes.Collections{}, Notes: &notes.Service{}, Blocks: &notes.Blocks{}, Files: &files.Service{}, Agent: &agent.Service{}, Tools: &tools.Service{}, Hooks: &hooks.Service{}, Costs: &notes.Costs{}, Recall: &recall.Service{}, Layers: &layers.Service{}, Tiers: &tiers.Service{},
-			Clone: &clone.Service{}, Engine: &engine.Engine{}, Bank: &bank.Service{}, Letta: &letta.Service{}, Chat: &chat.Service{},
+			Collections: &notes.Collections{}, Notes: &notes.Service{}, Blocks: &notes.Blocks{}, Files: &files.Service{}, Agent: &agent.Service{}, Tools: &tools.Service{}, Hooks: &hooks.Service{}, Costs: &notes.Costs{}, Recall: &recall.Service{},
+			Clone: &clone.Service{}, Engine: &engine.Engine{}, Chat: &chat.Service{},
 			Imports: struct{ Imports }{}, Jobs: (*sqlite.Store)(nil), Upkeep: struct{ Upkeep }{}, Waiter: struct{ Waiter }{},
+			Routes:   []route.Set{(&layers.Service{}).Routes(), (&tiers.Service{}).Routes(), (&bank.Service{}).Routes(), (&letta.Service{}).Routes()},
 			Policies: memory.PolicySet{}, Embedders: &llm.Registry{},
 		},
 		Access: &Access{
@@ -52,7 +54,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 func TestMissingPartsAreNamed(t *testing.T) {
 	t.Parallel()
 	_, err := New(Deps{Log: slog.New(slog.DiscardHandler), Auth: keys{}, Core: &Core{Waiters: -1}}, DefaultConfig())
-	for _, part := range []string{"collections", "notes", "recall", "clone", "imports", "jobs", "engine", "upkeep", "waiter is", "waiters", "policies", "costs", "bank", "letta", "chat", "embedders"} {
+	for _, part := range []string{"collections", "notes", "recall", "clone", "imports", "jobs", "engine", "upkeep", "waiter is", "waiters", "policies", "costs", "chat", "embedders"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s is not named: %v", part, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/oapi-codegen/nullable"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
@@ -186,7 +187,12 @@ func (h *core) listNotes(c *gin.Context) error {
 	if state := query(c).Get("state"); state != "" {
 		q.States = []memory.State{memory.State(state)}
 	}
-	return h.replyNotes(c, v, q)
+	list, err := h.notePage(c, v, q)
+	if err != nil {
+		return err
+	}
+	setRevision(c, v.At)
+	return reply(c, http.StatusOK, list)
 }
 
 // setOrder reads the order of a list of notes. Without one, and by event time, the oldest come first.
@@ -222,7 +228,7 @@ func (c *cursor) place(q *recall.ListQuery) (err error) {
 	number, id, _ := strings.Cut(c.Position, " ")
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err == nil {
-		q.After, err = parseID(id)
+		q.After, err = route.ParseID(id)
 	}
 	if err != nil {
 		return badCursor("is not a cursor of this listing")
@@ -231,23 +237,20 @@ func (c *cursor) place(q *recall.ListQuery) (err error) {
 	return nil
 }
 
-// replyNotes answers with a page of notes.
-func (h *core) replyNotes(c *gin.Context, v memory.View, q recall.ListQuery) error {
+// notePage returns a page of notes.
+func (h *core) notePage(c *gin.Context, v memory.View, q recall.ListQuery) (wire.NoteList, error) {
+	out := wire.NoteList{Items: []wire.Note{}, Revision: int64(v.At)}
 	page, err := h.Recall.List(c.Request.Context(), scope(c), v, q)
 	if err != nil {
-		return err
+		return out, err
 	}
-	out := wire.NoteList{Items: make([]wire.Note, 0, len(page.Items)), Revision: int64(v.At)}
 	for i := range page.Items {
 		out.Items = append(out.Items, wireNoteView(&page.Items[i], q.Embedding))
 	}
 	if page.Next != uuid.Nil {
-		if out.NextCursor, err = h.nextCursorAt(c, placeAfter(&page, &q), v.Collection.ID, v.At); err != nil {
-			return err
-		}
+		out.NextCursor, err = h.nextCursorAt(c, placeAfter(&page, &q), v.Collection.ID, v.At)
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return out, err
 }
 
 // queryFilter decodes the filter parameter; nil without one.

@@ -12,7 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
-	"github.com/slipboxhq/slipbox/internal/memory/tiers"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos/tiers"
 )
 
 // Keys and attributes by which policies identify their summaries and profiles.
@@ -170,4 +170,13 @@ func (h *core) getProfile(c *gin.Context) error {
 	out.Days = out.Days[:min(len(out.Days), pageLimit(c))]
 	setRevision(c, v.At)
 	return reply(c, http.StatusOK, out)
+}
+
+// wireDimensions returns the findings of a profile.
+func wireDimensions(list []tiers.Dimension) []wire.ProfileDimension {
+	out := make([]wire.ProfileDimension, 0, len(list))
+	for _, d := range list {
+		out = append(out, wire.ProfileDimension{Name: d.Name, Level: wire.ProfileDimensionLevel(d.Level), Evidence: append([]string{}, d.Evidence...)})
+	}
+	return out
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -111,23 +112,9 @@ func queryRevision(c *gin.Context, name string) *memory.Revision {
 // pathID returns an id of the path. Text that is not an id is NotFound, like an id that does not
 // exist.
 func pathID(c *gin.Context, name string) (uuid.UUID, error) {
-	id, err := parseID(c.Param(name))
+	id, err := route.ParseID(c.Param(name))
 	if err != nil {
 		return uuid.Nil, fault.Missing(name)
-	}
-	return id, nil
-}
-
-// parseID parses the form of ids that answers have, in either case. It refuses the other forms of
-// the uuid package (braces, urn, no dashes).
-func parseID(s string) (uuid.UUID, error) {
-	const textLength = 36
-	if len(s) != textLength {
-		return uuid.Nil, fault.New(fault.Invalid, "not a UUID")
-	}
-	id, err := uuid.Parse(s)
-	if err != nil {
-		return uuid.Nil, fault.Wrap(err, fault.Invalid, "not a UUID")
 	}
 	return id, nil
 }
@@ -137,7 +124,7 @@ var refPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,127}$`)
 // pathRef returns an id or a name of the path. Other text is NotFound.
 func pathRef(c *gin.Context, name string) (string, error) {
 	s := c.Param(name)
-	if id, err := parseID(s); err == nil {
+	if id, err := route.ParseID(s); err == nil {
 		return id.String(), nil
 	}
 	if !refPattern.MatchString(s) {

@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -63,7 +64,7 @@ func parseReviewPlace(text string) (p reviewPlace, err error) {
 	if _, err = fmt.Sscan(text, &p.offset, &p.confidence, &id); err != nil {
 		return p, err
 	}
-	p.id, err = parseID(id)
+	p.id, err = route.ParseID(id)
 	return p, err
 }
 

@@ -11,10 +11,11 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/agent"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -312,7 +313,7 @@ func (h *core) cancelRun(c *gin.Context) error {
 }
 
 func (h *core) listSteps(c *gin.Context) error {
-	id, err := parseID(query(c).Get("run"))
+	id, err := route.ParseID(query(c).Get("run"))
 	if err != nil {
 		return fault.InvalidField("run", "must be the id of a run")
 	}

@@ -400,3 +400,6 @@ func wireHit(hit *recall.Hit, q *recall.Query, fields noteFields) (wire.Hit, err
 	}
 	return w, nil
 }
+
+// includesEvicted reports whether a search or a context also finds what its policy evicted.
+func includesEvicted(c *gin.Context) bool { return query(c).Get("include") == "evicted" }

@@ -6,7 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
-	"github.com/slipboxhq/slipbox/internal/memory/agent"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
 )
 
 func (h *core) listTools(c *gin.Context) error {

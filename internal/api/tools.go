@@ -8,10 +8,11 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/tools"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent/tools"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -20,7 +21,7 @@ var toolPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // toolRef returns the tool that a path or body names.
 func toolRef(s string) (string, error) {
-	if id, err := parseID(s); err == nil {
+	if id, err := route.ParseID(s); err == nil {
 		return id.String(), nil
 	}
 	if !toolPattern.MatchString(s) {

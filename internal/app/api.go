@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/api"
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/build"
 	"github.com/slipboxhq/slipbox/internal/console"
@@ -70,8 +71,9 @@ func (g *Gateway) buildAPI() error {
 		CursorKey: cursorKey,
 		Core: &api.Core{
 			Collections: g.Collections, Notes: g.Notes, Blocks: g.Blocks, Files: g.Files, Agent: g.Agent, Tools: g.Tools, Hooks: g.Hooks, Recall: g.Recall, Clone: g.Clones, Imports: g.Imports,
-			Jobs: g.Store, Engine: g.Engine, Upkeep: jobs.Upkeep{Store: g.Store, Embedders: g.Embedders, Policies: g.Policies, ModelFor: g.Engine.ModelFor}, Layers: g.Layers, Tiers: g.Tiers, Waiter: g.Waiters,
-			Policies: g.Policies, Embedders: g.Embedders, Costs: g.Costs, Bank: g.Bank, Letta: g.Letta, Chat: g.Chat,
+			Jobs: g.Store, Engine: g.Engine, Upkeep: jobs.Upkeep{Store: g.Store, Embedders: g.Embedders, Policies: g.Policies, ModelFor: g.Engine.ModelFor}, Waiter: g.Waiters,
+			Routes:   []route.Set{g.Layers.Routes(), g.Tiers.Routes(), g.Bank.Routes(), g.Letta.Routes()},
+			Policies: g.Policies, Embedders: g.Embedders, Costs: g.Costs, Chat: g.Chat,
 			Waiters: g.cfg.Limits.WaitersPerTenant,
 		},
 		Access: &api.Access{

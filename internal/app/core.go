@@ -25,21 +25,21 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/agent"
-	"github.com/slipboxhq/slipbox/internal/memory/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
-	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/hooks"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
-	"github.com/slipboxhq/slipbox/internal/memory/layers"
-	"github.com/slipboxhq/slipbox/internal/memory/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/layered/layers"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent/tools"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/files"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/letta"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank/bank"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos/tiers"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
-	"github.com/slipboxhq/slipbox/internal/memory/tiers"
-	"github.com/slipboxhq/slipbox/internal/memory/tools"
 	"github.com/slipboxhq/slipbox/internal/outbound"
 	"github.com/slipboxhq/slipbox/internal/queue"
 	"github.com/slipboxhq/slipbox/internal/redis"
@@ -284,7 +284,7 @@ func (c *core) buildServices(m *models) error {
 		return err
 	}
 	c.Tiers = &tiers.Service{Store: c.Store, Clock: time.Now}
-	c.Layers = &layers.Service{Store: c.Store, Actor: c.Engine, Persons: c.Notes, Quota: quota{c.quotas}}
+	c.Layers = &layers.Service{Store: c.Store, Actor: c.Engine, Persons: c.Notes, Quota: quota{c.quotas}, Clock: time.Now}
 	c.Imports = notes.NewImports(c.Store, c.Notes)
 	lost, err := c.telemetry.Meter("slipbox/chat").Int64Counter("slipbox.chat.lost", metric.WithUnit("{exchange}"),
 		metric.WithDescription("Exchanges of chats that could not be stored."))

@@ -170,8 +170,9 @@ func (j *judge) refuseInside(from Package, target string, isTest bool) string {
 
 // named reports whether the importers of a package are listed one by one, so that
 // "every core" does not include it: the maker of scopes, and the packages of single
-// policies, of which only their list and their rules know.
+// policies, of which only their list, their folder and the analyst know. What a folder
+// has beside the policy itself is read by edges, as other packages of the core are.
 func named(pkg string) bool {
 	policy, single := strings.CutPrefix(pkg, "internal/memory/policy/")
-	return pkg == "internal/tenant/grant" || single && policy != "policies"
+	return pkg == "internal/tenant/grant" || single && policy != "policies" && !strings.Contains(policy, "/")
 }

@@ -4,7 +4,7 @@
 // [Compile] takes the schemas of this program. [Parse] takes those that a tenant wrote, and refuses what would make
 // the check of a value expensive.
 //
-// It imports no other package of this module. internal/llm and internal/memory/tools call it.
+// It imports no other package of this module. internal/llm and internal/memory/policy/memgpt/agent/tools call it.
 package schema
 
 import (

@@ -1,7 +1,7 @@
 // Package seal encrypts what the store keeps and must not read: the private keys of signing keys, and the secrets of
 // tools. The key is derived from the secret of the installation, another one for each purpose.
 //
-// It imports no other package of this module. internal/auth and internal/memory/tools call it.
+// It imports no other package of this module. internal/auth and internal/memory/policy/memgpt/agent/tools call it.
 package seal
 
 import (

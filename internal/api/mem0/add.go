@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
@@ -69,37 +70,37 @@ type additions struct {
 	unread   int // messages and parts without a text
 }
 
-func (s *Service) add(mode addMode) Handler {
-	return func(ctx context.Context, r *Request) (Reply, error) {
-		body, err := bind[addBody](r)
+func (s *Service) add(mode addMode) route.Handler {
+	return func(ctx context.Context, r *route.Request) (route.Reply, error) {
+		body, err := route.Bind[addBody](r)
 		if err != nil {
-			return Reply{}, err
+			return route.Reply{}, err
 		}
 		in, err := body.read(s.Clock())
 		if err != nil {
-			return Reply{}, err
+			return route.Reply{}, err
 		}
 		now := mode == addNow || mode == addV1 && (body.AsyncMode == nil || !*body.AsyncMode)
 		infer := body.Infer == nil || *body.Infer
-		var wait Wait
+		var wait route.Wait
 		if now && infer {
 			// Before the write: a refused request writes nothing.
 			var leave func()
 			if wait, leave, err = r.Reserve(); err != nil {
-				return Reply{}, err
+				return route.Reply{}, err
 			}
 			defer leave()
 		}
 		c, err := s.ensure(ctx, r.Scope, homeOf(in.ids))
 		if err != nil {
-			return Reply{}, err
+			return route.Reply{}, err
 		}
 		if !infer {
 			return s.addVerbatim(ctx, r, &c, &in)
 		}
 		w, err := s.Notes.AddMessages(ctx, r.Scope, c.ID.String(), notes.NewMessages{Messages: in.messages}, r.Conditions)
 		if err != nil {
-			return Reply{}, err
+			return route.Reply{}, err
 		}
 		if w.Job == nil { // all of it was there already, or nothing can be learned from it
 			return ok(results{Results: []result{}, Unread: in.unread})
@@ -118,7 +119,7 @@ func (s *Service) add(mode addMode) Handler {
 
 // awaitLearned waits until the messages are learned, and returns what was. done is false when nobody waits, when it takes longer,
 // and on an error: the messages are written, so it is not one of the request.
-func (s *Service) awaitLearned(ctx context.Context, scope tenant.Scope, wait Wait, w *notes.MessagesWritten) (out []result, done bool) {
+func (s *Service) awaitLearned(ctx context.Context, scope tenant.Scope, wait route.Wait, w *notes.MessagesWritten) (out []result, done bool) {
 	if wait == nil {
 		return nil, false
 	}
@@ -146,7 +147,7 @@ func (s *Service) ensure(ctx context.Context, scope tenant.Scope, home memory.Ex
 }
 
 // addVerbatim stores each message as a memory, as it is.
-func (s *Service) addVerbatim(ctx context.Context, r *Request, c *memory.Collection, in *additions) (Reply, error) {
+func (s *Service) addVerbatim(ctx context.Context, r *route.Request, c *memory.Collection, in *additions) (route.Reply, error) {
 	out := results{Results: []result{}, Unread: in.unread}
 	for i := range in.messages {
 		m := &in.messages[i]
@@ -162,7 +163,7 @@ func (s *Service) addVerbatim(ctx context.Context, r *Request, c *memory.Collect
 		note.ExpiresAt, note.Infer = m.ExpiresAt, new(false)
 		w, err := s.Notes.Add(ctx, r.Scope, c.ID.String(), note, memory.Request{})
 		if err != nil {
-			return Reply{}, err
+			return route.Reply{}, err
 		}
 		event := string(memory.LearnedAdd)
 		if w.Found {

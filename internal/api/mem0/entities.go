@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
@@ -16,7 +17,7 @@ import (
 )
 
 // ping answers who the caller is. Organization and project are the tenant: there is nothing between it and its keys.
-func (s *Service) ping(_ context.Context, r *Request) (Reply, error) {
+func (s *Service) ping(_ context.Context, r *route.Request) (route.Reply, error) {
 	id := r.Scope.Tenant()
 	return ok(struct {
 		Status    string    `json:"status"`
@@ -27,10 +28,10 @@ func (s *Service) ping(_ context.Context, r *Request) (Reply, error) {
 }
 
 // project answers the settings of the caller's project, of which there are none to set here.
-func (s *Service) project(_ context.Context, r *Request) (Reply, error) {
+func (s *Service) project(_ context.Context, r *route.Request) (route.Reply, error) {
 	id := r.Scope.Tenant().String()
 	if r.Param("org_id") != id || r.Param("project_id") != id {
-		return Reply{}, fault.Missing("project")
+		return route.Reply{}, fault.Missing("project")
 	}
 	return ok(struct {
 		ID                 string  `json:"id"`
@@ -54,7 +55,7 @@ type entityRow struct {
 const maxCollections = 10_000
 
 // entities answers the users, agents, apps and runs that have a collection, the newest first.
-func (s *Service) entities(ctx context.Context, r *Request) (Reply, error) {
+func (s *Service) entities(ctx context.Context, r *route.Request) (route.Reply, error) {
 	type key struct {
 		kind int
 		id   string
@@ -64,7 +65,7 @@ func (s *Service) entities(ctx context.Context, r *Request) (Reply, error) {
 	for n := 0; n < maxCollections; {
 		page, next, err := s.Collections.List(ctx, r.Scope, notes.CollectionList{After: after, Limit: memory.MaxPage})
 		if err != nil {
-			return Reply{}, err
+			return route.Reply{}, err
 		}
 		for i := range page {
 			c := &page[i].Collection
@@ -115,16 +116,16 @@ func entityOf(kind, id string) (memory.External, error) {
 }
 
 // removeEntity deletes every collection of an entity.
-func (s *Service) removeEntity(ctx context.Context, r *Request) (Reply, error) {
+func (s *Service) removeEntity(ctx context.Context, r *route.Request) (route.Reply, error) {
 	e, err := entityOf(r.Param("entity_type"), r.Param("entity_id"))
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	switch _, err := s.Collections.Forget(ctx, r.Scope, e, notes.RefuseForks); {
 	case fault.Is(err, fault.NotFound):
-		return Reply{}, fault.Missing("entity")
+		return route.Reply{}, fault.Missing("entity")
 	case err != nil:
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	return ok(message{"Entity deleted successfully!"})
 }
@@ -137,21 +138,21 @@ const (
 
 // profile answers what the collection of a user says about the person: the portrait that its policy writes, and what
 // callers set.
-func (s *Service) profile(ctx context.Context, r *Request) (Reply, error) {
+func (s *Service) profile(ctx context.Context, r *route.Request) (route.Reply, error) {
 	e, err := entityOf(kindNames[0], r.Param("entity_id"))
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	c, err := s.Collections.ByExternal(ctx, r.Scope, e)
 	if fault.Is(err, fault.NotFound) {
-		return Reply{}, fault.Missing("user")
+		return route.Reply{}, fault.Missing("user")
 	}
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	v, err := s.Recall.Open(ctx, r.Scope, c.ID.String(), nil, 0)
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	out := struct {
 		EntityType      string         `json:"entity_type"`
@@ -163,7 +164,7 @@ func (s *Service) profile(ctx context.Context, r *Request) (Reply, error) {
 	}{EntityType: kindNames[0], EntityID: e.User, Status: profileNone}
 	page, err := s.Recall.List(ctx, r.Scope, v, recall.ListQuery{Kinds: []memory.Kind{memory.KindProfile}, Limit: memory.MaxPage, Bare: true})
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	for i := range page.Items {
 		n := &page.Items[i].Note
@@ -198,7 +199,7 @@ func (s *Service) profile(ctx context.Context, r *Request) (Reply, error) {
 const keyPortrait = "overall"
 
 // profileSettings answers that profiles follow from the policy of each collection, and not from a schema.
-func (s *Service) profileSettings(context.Context, *Request) (Reply, error) {
+func (s *Service) profileSettings(context.Context, *route.Request) (route.Reply, error) {
 	type settings struct {
 		Schema             any     `json:"schema"`
 		CustomInstructions *string `json:"custom_instructions"`

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
@@ -54,17 +55,17 @@ func eventOf(job *memory.Job) event {
 // additionKinds are the kinds of jobs that an add enqueues.
 var additionKinds = []memory.JobKind{memory.JobExchange, memory.JobNote}
 
-func (s *Service) event(ctx context.Context, r *Request) (Reply, error) {
+func (s *Service) event(ctx context.Context, r *route.Request) (route.Reply, error) {
 	id, err := parseID(r.Param("event_id"))
 	if err != nil {
-		return Reply{}, fault.Missing("event")
+		return route.Reply{}, fault.Missing("event")
 	}
 	job, err := s.Jobs.Job(ctx, r.Scope, id)
 	if fault.Is(err, fault.NotFound) || err == nil && !slices.Contains(additionKinds, job.Kind) {
-		return Reply{}, fault.Missing("event")
+		return route.Reply{}, fault.Missing("event")
 	}
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	out := eventOf(&job)
 	for out.Status == statusSucceeded {
@@ -94,7 +95,7 @@ func jobBefore(job *memory.Job) uuid.UUID {
 const maxEvents = 1000
 
 // events answers the newest events.
-func (s *Service) events(ctx context.Context, r *Request) (Reply, error) {
+func (s *Service) events(ctx context.Context, r *route.Request) (route.Reply, error) {
 	page := number(json.Number(r.Query.Get("page")), 1, maxEvents)
 	size := number(json.Number(r.Query.Get("page_size")), memory.DefaultPage, maxPageSize)
 	all := []event{}
@@ -103,7 +104,7 @@ func (s *Service) events(ctx context.Context, r *Request) (Reply, error) {
 	for n := 0; n < maxEvents; n += memory.MaxPage {
 		jobs, err := s.Jobs.ListJobs(ctx, r.Scope, q)
 		if err != nil {
-			return Reply{}, err
+			return route.Reply{}, err
 		}
 		for i := range jobs {
 			job := &jobs[i]

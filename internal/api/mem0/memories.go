@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/oapi-codegen/nullable"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
@@ -20,7 +21,7 @@ import (
 )
 
 // memoryID returns the id of the path. Text that is no id is absent.
-func memoryID(r *Request) (uuid.UUID, error) { return parseID(r.Param("memory_id")) }
+func memoryID(r *route.Request) (uuid.UUID, error) { return parseID(r.Param("memory_id")) }
 
 func parseID(text string) (uuid.UUID, error) {
 	const textLength = 36
@@ -62,10 +63,10 @@ func (s *Service) read(ctx context.Context, scope tenant.Scope, c *memory.Collec
 	return found.Note, err
 }
 
-func (s *Service) get(ctx context.Context, r *Request) (Reply, error) {
+func (s *Service) get(ctx context.Context, r *route.Request) (route.Reply, error) {
 	id, err := memoryID(r)
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	var out Memory
 	err = s.holding(ctx, r.Scope, id, func(c *memory.Collection) error {
@@ -74,7 +75,7 @@ func (s *Service) get(ctx context.Context, r *Request) (Reply, error) {
 		return err
 	})
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	return ok(out)
 }
@@ -141,22 +142,22 @@ func (s *Service) change(ctx context.Context, scope tenant.Scope, id uuid.UUID, 
 	return out, err
 }
 
-func (s *Service) update(ctx context.Context, r *Request) (Reply, error) {
+func (s *Service) update(ctx context.Context, r *route.Request) (route.Reply, error) {
 	id, err := memoryID(r)
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
-	body, err := bind[updateBody](r)
+	body, err := route.Bind[updateBody](r)
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	p, err := body.patch(s.Clock())
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	out, err := s.change(ctx, r.Scope, id, p, r.Conditions)
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	return ok(struct {
 		Memory
@@ -189,15 +190,15 @@ func (s *Service) removal(erase bool) func(ctx context.Context, scope tenant.Sco
 }
 
 // erases reports whether a request asks to remove every version.
-func erases(r *Request) bool { return r.Query.Get("erase") == "true" }
+func erases(r *route.Request) bool { return r.Query.Get("erase") == "true" }
 
-func (s *Service) remove(ctx context.Context, r *Request) (Reply, error) {
+func (s *Service) remove(ctx context.Context, r *route.Request) (route.Reply, error) {
 	id, err := memoryID(r)
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	if err := s.removal(erases(r))(ctx, r.Scope, id, r.Conditions); err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	return ok(message{"Memory deleted successfully!"})
 }
@@ -207,8 +208,8 @@ type batchBody struct {
 }
 
 // batch reads the ids of a batch. A batch with a memory that does not exist changes nothing.
-func (s *Service) batch(ctx context.Context, r *Request) ([]updateBody, []uuid.UUID, error) {
-	body, err := bind[batchBody](r)
+func (s *Service) batch(ctx context.Context, r *route.Request) ([]updateBody, []uuid.UUID, error) {
+	body, err := route.Bind[batchBody](r)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -235,33 +236,33 @@ func atIndex(i int, err error) error {
 	return &out
 }
 
-func (s *Service) updateMany(ctx context.Context, r *Request) (Reply, error) {
+func (s *Service) updateMany(ctx context.Context, r *route.Request) (route.Reply, error) {
 	list, ids, err := s.batch(ctx, r)
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	patches := make([]notes.NotePatch, len(list))
 	for i := range list {
 		if patches[i], err = list[i].patch(s.Clock()); err != nil {
-			return Reply{}, atIndex(i, err)
+			return route.Reply{}, atIndex(i, err)
 		}
 	}
 	for i := range ids {
 		if _, err := s.change(ctx, r.Scope, ids[i], patches[i], memory.Request{}); err != nil {
-			return Reply{}, atIndex(i, err)
+			return route.Reply{}, atIndex(i, err)
 		}
 	}
 	return ok(message{fmt.Sprintf("Successfully updated %d memories", len(ids))})
 }
 
-func (s *Service) removeMany(ctx context.Context, r *Request) (Reply, error) {
+func (s *Service) removeMany(ctx context.Context, r *route.Request) (route.Reply, error) {
 	list, ids, err := s.batch(ctx, r)
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	for i, id := range ids {
 		if err := s.removal(erases(r) || list[i].Erase)(ctx, r.Scope, id, memory.Request{}); err != nil && (!fault.Is(err, fault.NotFound) || !slices.Contains(ids[:i], id)) {
-			return Reply{}, atIndex(i, err)
+			return route.Reply{}, atIndex(i, err)
 		}
 	}
 	return ok(message{fmt.Sprintf("Successfully deleted %d memories", len(ids))})
@@ -269,22 +270,22 @@ func (s *Service) removeMany(ctx context.Context, r *Request) (Reply, error) {
 
 // removeAll deletes the memories that the query selects, with the messages that they were learned from. Where that is
 // all of an entity, its collections are deleted.
-func (s *Service) removeAll(ctx context.Context, r *Request) (Reply, error) {
+func (s *Service) removeAll(ctx context.Context, r *route.Request) (route.Reply, error) {
 	c, err := queryCondition(r.Query)
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	if v, err := parseParameter("filters", r.Query.Get("filters")); err == nil {
 		if name := nameless(v); name != "" {
-			return Reply{}, malformed("filters.%s: is not known; a deletion names the metadata as such", clip.Runes(name, 40))
+			return route.Reply{}, malformed("filters.%s: is not known; a deletion names the metadata as such", clip.Runes(name, 40))
 		}
 	}
 	homes := c.homes()
 	if slices.ContainsFunc(homes, memory.External.IsZero) {
-		return Reply{}, errNoEntity()
+		return route.Reply{}, errNoEntity()
 	}
 	if len(homes) > memory.MaxUnion {
-		return Reply{}, malformed("filters: name %d entities; at most %d are deleted together", len(homes), memory.MaxUnion)
+		return route.Reply{}, malformed("filters: name %d entities; at most %d are deleted together", len(homes), memory.MaxUnion)
 	}
 	for _, home := range homes {
 		if len(unknown(c)) > 0 {
@@ -293,7 +294,7 @@ func (s *Service) removeAll(ctx context.Context, r *Request) (Reply, error) {
 				err = s.lookUp(ctx, r.Scope, &found, c)
 			}
 			if err != nil && !fault.Is(err, fault.NotFound) {
-				return Reply{}, err
+				return route.Reply{}, err
 			}
 		}
 		e, t := c.in(home)
@@ -305,14 +306,14 @@ func (s *Service) removeAll(ctx context.Context, r *Request) (Reply, error) {
 			err = s.removeMatching(ctx, r, home, e)
 		}
 		if err != nil && !fault.Is(err, fault.NotFound) {
-			return Reply{}, err
+			return route.Reply{}, err
 		}
 	}
 	return ok(message{"Memories deleted successfully!"})
 }
 
 // removeMatching deletes the memories and messages of an entity that match: first what was learned, then its sources.
-func (s *Service) removeMatching(ctx context.Context, r *Request, home memory.External, e filter.Expr) error {
+func (s *Service) removeMatching(ctx context.Context, r *route.Request, home memory.External, e filter.Expr) error {
 	found, err := s.Collections.ByExternal(ctx, r.Scope, home)
 	if err != nil {
 		return err
@@ -349,7 +350,7 @@ func (s *Service) removeMatching(ctx context.Context, r *Request, home memory.Ex
 }
 
 // deleteIn deletes a note of a collection, or erases it where the request says so.
-func (s *Service) deleteIn(ctx context.Context, r *Request, ref string, id uuid.UUID) error {
+func (s *Service) deleteIn(ctx context.Context, r *route.Request, ref string, id uuid.UUID) error {
 	if erases(r) {
 		_, err := s.Notes.Erase(ctx, r.Scope, ref, id, notes.TakeSentences, memory.Request{})
 		return err
@@ -376,10 +377,10 @@ type historyEntry struct {
 }
 
 // history answers the texts that a memory had, oldest first, also of a deleted one.
-func (s *Service) history(ctx context.Context, r *Request) (Reply, error) {
+func (s *Service) history(ctx context.Context, r *route.Request) (route.Reply, error) {
 	id, err := memoryID(r)
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	var out []historyEntry
 	err = s.holding(ctx, r.Scope, id, func(c *memory.Collection) error {
@@ -398,7 +399,7 @@ func (s *Service) history(ctx context.Context, r *Request) (Reply, error) {
 		return nil
 	})
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	return ok(out)
 }

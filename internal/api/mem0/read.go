@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -238,18 +239,18 @@ func (b *readBody) condition() (condition, error) {
 }
 
 // search answers a search.
-func (s *Service) search(as shape) Handler {
-	return func(ctx context.Context, r *Request) (Reply, error) {
-		body, err := bind[readBody](r)
+func (s *Service) search(as shape) route.Handler {
+	return func(ctx context.Context, r *route.Request) (route.Reply, error) {
+		body, err := route.Bind[readBody](r)
 		if err != nil {
-			return Reply{}, err
+			return route.Reply{}, err
 		}
 		if strings.TrimSpace(body.Query) == "" {
-			return Reply{}, malformed("query: must not be blank")
+			return route.Reply{}, malformed("query: must not be blank")
 		}
 		c, err := body.condition()
 		if err != nil {
-			return Reply{}, err
+			return route.Reply{}, err
 		}
 		q := recall.Query{Text: body.Query, K: number(cmp.Or(body.TopK, body.Limit), defaultTopK, maxTopK), MinScore: new(defaultThreshold)}
 		if body.Threshold != nil {
@@ -257,12 +258,12 @@ func (s *Service) search(as shape) Handler {
 		}
 		if body.ReferenceDate != nil {
 			if q.Reference, err = memory.TimeOf(body.ReferenceDate); err != nil {
-				return Reply{}, malformed("reference_date: %s", err)
+				return route.Reply{}, malformed("reference_date: %s", err)
 			}
 		}
 		found, err := s.searchGroups(ctx, r.Scope, c, q)
 		if err != nil {
-			return Reply{}, err
+			return route.Reply{}, err
 		}
 		return reply(as, body.OutputFormat, found, body.Fields)
 	}
@@ -299,10 +300,10 @@ func (s *Service) searchGroups(ctx context.Context, scope tenant.Scope, c condit
 }
 
 // reply answers memories in a shape, with only some of their fields if they are given.
-func reply(as shape, format *string, found []Memory, names []string) (Reply, error) {
+func reply(as shape, format *string, found []Memory, names []string) (route.Reply, error) {
 	list, err := project(found, names)
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	if as == shapeByFormat && (format == nil || *format != "v1.1") {
 		return ok(list)
@@ -344,7 +345,7 @@ type listed struct {
 }
 
 // listedOf returns a page of a list of so many, with the addresses of the pages beside it. Pages are counted from 1.
-func listedOf(r *Request, results any, count, page, size int) listed {
+func listedOf(r *route.Request, results any, count, page, size int) listed {
 	out := listed{Count: count, Results: results}
 	if page*size < count {
 		out.Next = pageAddress(r, page+1, size)
@@ -362,11 +363,11 @@ func pageOf[T any](all []T, page, size int) []T {
 }
 
 // list answers the memories that a body selects, newest first.
-func (s *Service) list(as shape) Handler {
-	return func(ctx context.Context, r *Request) (Reply, error) {
-		body, err := bind[readBody](r)
+func (s *Service) list(as shape) route.Handler {
+	return func(ctx context.Context, r *route.Request) (route.Reply, error) {
+		body, err := route.Bind[readBody](r)
 		if err != nil {
-			return Reply{}, err
+			return route.Reply{}, err
 		}
 		for name, to := range map[string]*any{"page": &body.Page, "page_size": &body.PageSize} {
 			if r.Query.Has(name) {
@@ -375,18 +376,18 @@ func (s *Service) list(as shape) Handler {
 		}
 		c, err := body.condition()
 		if err != nil {
-			return Reply{}, err
+			return route.Reply{}, err
 		}
 		return s.replyList(ctx, r, as, &body, c)
 	}
 }
 
 // listByQuery is list with the ids in the query.
-func (s *Service) listByQuery(as shape) Handler {
-	return func(ctx context.Context, r *Request) (Reply, error) {
+func (s *Service) listByQuery(as shape) route.Handler {
+	return func(ctx context.Context, r *route.Request) (route.Reply, error) {
 		c, err := queryCondition(r.Query)
 		if err != nil {
-			return Reply{}, err
+			return route.Reply{}, err
 		}
 		body := readBody{OutputFormat: new(r.Query.Get("output_format"))}
 		for name, to := range map[string]*any{"page": &body.Page, "page_size": &body.PageSize, "top_k": &body.TopK, "limit": &body.Limit} {
@@ -423,12 +424,12 @@ func queryCondition(query url.Values) (condition, error) {
 	return all, nil
 }
 
-func (s *Service) replyList(ctx context.Context, r *Request, as shape, body *readBody, c condition) (Reply, error) {
+func (s *Service) replyList(ctx context.Context, r *route.Request, as shape, body *readBody, c condition) (route.Reply, error) {
 	page := number(body.Page, 1, maxListed)
 	size := number(cmp.Or(body.PageSize, body.TopK, body.Limit), defaultPageSize, maxPageSize)
 	sel, err := s.find(ctx, r.Scope, c)
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	var all []recallNote
 	now := s.Clock()
@@ -439,7 +440,7 @@ func (s *Service) replyList(ctx context.Context, r *Request, as shape, body *rea
 		return nil
 	})
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	slices.SortStableFunc(all, func(a, b recallNote) int { return bytes.Compare(b.note.ID[:], a.note.ID[:]) })
 	found := []Memory{}
@@ -452,7 +453,7 @@ func (s *Service) replyList(ctx context.Context, r *Request, as shape, body *rea
 	}
 	list, err := project(found, body.Fields)
 	if err != nil {
-		return Reply{}, err
+		return route.Reply{}, err
 	}
 	return ok(listedOf(r, list, len(all), page, size))
 }
@@ -464,7 +465,7 @@ type recallNote struct {
 }
 
 // pageAddress returns the address of a page, below the gateway's own.
-func pageAddress(r *Request, page, size int) *string {
+func pageAddress(r *route.Request, page, size int) *string {
 	query := url.Values{}
 	maps.Copy(query, r.Query)
 	query.Set("page", strconv.Itoa(page))

@@ -1,15 +1,13 @@
 package mem0
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
@@ -41,34 +39,9 @@ type Service struct{ Deps }
 // New returns a service.
 func New(deps Deps) *Service { return &Service{deps} }
 
-// Request is a request whose credential, parameters and body were checked against the contract.
-type Request struct {
-	Scope      tenant.Scope
-	Path       string                   // without the query
-	Param      func(name string) string // a segment of the path, decoded
-	Query      url.Values
-	Body       []byte         // JSON; empty: none
-	Conditions memory.Request // from the headers
-	// Reserve takes a place among the requests that wait for jobs. RateLimited if there is none. The caller
-	// calls leave at the end, and wait for a job; own is how many jobs ahead of it the request enqueued.
-	Reserve func() (wait Wait, leave func(), err error)
-}
-
-// Wait returns a job when it ends, or as it is when the request may not wait longer.
-type Wait func(ctx context.Context, job uuid.UUID, own int) (memory.Job, error)
-
-// Reply is an answer. The zero status is 200.
-type Reply struct {
-	Status int
-	Body   any
-}
-
-// Handler answers one operation. Errors are faults; package api gives them mem0's form.
-type Handler func(ctx context.Context, r *Request) (Reply, error)
-
 // Handlers returns the handlers by the operationId of the contract.
-func (s *Service) Handlers() map[string]Handler {
-	out := map[string]Handler{
+func (s *Service) Handlers() map[string]route.Handler {
+	out := map[string]route.Handler{
 		"mem0Ping": s.ping,
 
 		"mem0AddV3": s.add(addLater), "mem0AddV1": s.add(addV1), "mem0AddOSS": s.add(addNow),
@@ -103,37 +76,21 @@ type Problem struct {
 }
 
 // missing answers operations of mem0's platform that there is nothing for here.
-func missing(context.Context, *Request) (Reply, error) {
-	return Reply{http.StatusNotImplemented, Problem{Detail: "slipbox does not have this operation of mem0's platform; docs/mem0.md says what it has instead", Code: "not_implemented"}}, nil
+func missing(context.Context, *route.Request) (route.Reply, error) {
+	return route.Reply{Status: http.StatusNotImplemented, Body: Problem{Detail: "slipbox does not have this operation of mem0's platform; docs/mem0.md says what it has instead", Code: "not_implemented"}}, nil
 }
 
 // forbidden refuses operations of the open-source server that would concern every tenant.
-func forbidden(context.Context, *Request) (Reply, error) {
-	return Reply{}, fault.New(fault.Forbidden, "the server cannot be configured or reset by its clients; delete the entities one by one")
+func forbidden(context.Context, *route.Request) (route.Reply, error) {
+	return route.Reply{}, fault.New(fault.Forbidden, "the server cannot be configured or reset by its clients; delete the entities one by one")
 }
 
 // ok answers 200.
-func ok(body any) (Reply, error) { return Reply{Status: http.StatusOK, Body: body}, nil }
+func ok(body any) (route.Reply, error) { return route.Reply{Status: http.StatusOK, Body: body}, nil }
 
 // message is an answer that only says that something was done.
 type message struct {
 	Message string `json:"message"`
-}
-
-// bind decodes a body that matches the contract. Numbers in free objects stay exact.
-func bind[T any](r *Request) (v T, err error) {
-	if len(r.Body) == 0 {
-		return v, nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(r.Body))
-	dec.UseNumber()
-	if err := dec.Decode(&v); err != nil {
-		if typ, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return v, fault.InvalidField(typ.Field, "cannot be read as %s", typ.Type.Kind())
-		}
-		return v, fault.Wrap(err, fault.Invalid, "the body does not fit the operation")
-	}
-	return v, nil
 }
 
 func asFault(err error) *fault.Error {

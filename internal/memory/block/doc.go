@@ -10,7 +10,7 @@
 // replaces and forward to none. An undo writes the content of the version at back, points back to where
 // that one points, and forward to the version that it replaces; a redo does the reverse.
 //
-// internal/memory/notes writes blocks in transactions, internal/memory/agent shows them to a model, and
+// internal/memory/notes writes blocks in transactions, internal/memory/policy/memgpt/agent shows them to a model, and
 // the policy memgpt begins its collections with two of them. The package imports internal/memory and reads
 // no store.
 package block

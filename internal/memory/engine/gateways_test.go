@@ -12,8 +12,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
-	"github.com/slipboxhq/slipbox/internal/memory/layers"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/layered"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/layered/layers"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )

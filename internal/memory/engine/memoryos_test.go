@@ -20,8 +20,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos/tiers"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
-	"github.com/slipboxhq/slipbox/internal/memory/tiers"
 )
 
 // newOSWorld returns a world whose main collection is a MemoryOS with this config.

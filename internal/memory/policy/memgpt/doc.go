@@ -5,7 +5,7 @@
 // Messages are recall storage, passages are archival storage, blocks are the working context. The policy
 // decides nothing about them: they stay as they are written. The package owns the instructions of the
 // agent, the tools as a model sees them, and the settings. It depends on memory, on package policy above
-// it, on block for the two blocks that a collection begins with, and on leaves. internal/memory/agent runs
+// it, on block for the two blocks that a collection begins with, and on leaves. internal/memory/policy/memgpt/agent runs
 // the tools and builds the context; it gets what the policy says through [memory.Pager]. Package policies
 // lists the policy.
 package memgpt

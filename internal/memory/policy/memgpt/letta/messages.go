@@ -15,7 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/agent"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
 )
 
 // The roles of messages in agent files that are not roles here.

@@ -231,7 +231,7 @@ three hits can be two turns. The context has 2,000 tokens and the policy's three
 shows in answer to the question, without the person. Of the newest messages, which it always shows, it lists
 those that the search finds too.
 
-Made by ` + "`EVAL_DATA=folder go test ./internal/memory/bank -run TestQuestions -table \"$PWD/internal/eval/reviews/memorybank-questions.md\"`" + `.
+Made by ` + "`EVAL_DATA=folder go test ./internal/memory/policy/memorybank/bank -run TestQuestions -table \"$PWD/internal/eval/reviews/memorybank-questions.md\"`" + `.
 This test also fails when a question finds what another person said (none did).
 
 ## As the names are written

@@ -2,5 +2,5 @@
 //
 // A tool is described by an administrator of the tenant: name, what it does, and the JSON schema of its arguments. What
 // happens around a call (the check of its arguments, rules, results that are committed) is the business of
-// internal/memory/agent, which calls this package, as internal/api does. Nothing here sends a request.
+// internal/memory/policy/memgpt/agent, which calls this package, as internal/api does. Nothing here sends a request.
 package tools

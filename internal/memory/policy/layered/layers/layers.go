@@ -38,6 +38,7 @@ type Service struct {
 	Actor   Actor
 	Persons Persons
 	Quota   memory.Quota // nil: no quotas
+	Clock   memory.Clock
 
 	turns turns
 }

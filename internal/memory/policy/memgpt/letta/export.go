@@ -12,8 +12,8 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/agent"
 	"github.com/slipboxhq/slipbox/internal/memory/block"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 

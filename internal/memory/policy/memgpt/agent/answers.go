@@ -12,7 +12,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/tools"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent/tools"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/agent"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -77,8 +77,8 @@ type Report struct {
 
 // Left is something of an agent file that is not carried, or not as it was.
 type Left struct {
-	Path   string // in the file
-	Reason string
+	Path   string `json:"path"` // in the file
+	Reason string `json:"reason"`
 }
 
 // left collects what is not carried.
