@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -110,18 +111,24 @@ func (c *gateway) keyCreate() *cobra.Command {
 	var tenantName string
 	var asJSON, operator bool
 	var n app.NewKey
+	var external map[string]string
 	cmd := &cobra.Command{
 		Use: "create", Short: "Create a key and print it, once", Args: command.NoArgs,
 		Long: "Create a key and print it. It is shown once: only a hash is stored.\n\n" +
 			"Scopes: notes:read, notes:write, collections:write, base:write (shared bases), clone,\n" +
-			"admin (keys, agents, usage, audit). Grant an agent only those it needs, with an expiry.",
+			"admin (keys, agents, usage, audit). Grant an agent only those it needs, with an expiry.\n\n" +
+			"With --external the key is for one person's memory, or one program's: it reaches the collections\n" +
+			"that have these ids of an application, and nothing else of the tenant.",
 		Example: "  gateway key create --agent scout --scopes notes:read,notes:write --ttl 720h\n" +
+			"  gateway key create --external user=ida@example.com\n" +
 			"  gateway key create --tenant acme --name deploy\n" +
 			"  gateway key create --operator --ttl 24h",
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if n.Limit, err = limitOf(external); err != nil {
+				return err
+			}
 			return c.withAdmin(cmd.Context(), func(a *app.Admin) error {
 				var k app.CreatedKey
-				var err error
 				if operator {
 					k, err = a.CreateOperatorKey(cmd.Context(), n.Name, n.TTL)
 				} else {
@@ -139,13 +146,27 @@ func (c *gateway) keyCreate() *cobra.Command {
 	f.StringVar(&n.Agent, "agent", "", "bind the key to an `agent`, which is created if it does not exist")
 	f.StringVar(&n.Name, "name", "", "a `name`, to distinguish keys")
 	f.StringSliceVar(&n.Scopes, "scopes", nil, "`scopes`, separated by commas (default: all of a tenant)")
+	f.StringToStringVar(&external, "external", nil, "limit the key to the memory with these `ids`, such as user=ida@example.com or user=ida,agent=chat")
 	f.DurationVar(&n.TTL, "ttl", 0, "lifetime of the key, such as 720h (default: until it is revoked)")
 	f.BoolVar(&asJSON, "json", false, "print the key as a JSON object")
 	f.BoolVar(&operator, "operator", false, "create a platform key, which manages tenants and cannot read memories")
 	cmd.MarkFlagsMutuallyExclusive("operator", "tenant")
 	cmd.MarkFlagsMutuallyExclusive("operator", "agent")
 	cmd.MarkFlagsMutuallyExclusive("operator", "scopes")
+	cmd.MarkFlagsMutuallyExclusive("operator", "external")
 	return cmd
+}
+
+// limitOf returns the ids of an application of a flag.
+func limitOf(ids map[string]string) (l app.Limit, err error) {
+	to := map[string]*string{"user": &l.User, "agent": &l.Agent, "app": &l.App, "run": &l.Run}
+	for name, id := range ids {
+		if to[name] == nil || id == "" {
+			return l, fmt.Errorf("--external: %q is no id of user, agent, app or run; write it like user=ida@example.com", name+"="+id)
+		}
+		*to[name] = id
+	}
+	return l, nil
 }
 
 // printKey prints a created key: its text alone, or the object that the API returns.
@@ -155,13 +176,14 @@ func (c *gateway) printKey(k app.CreatedKey, asJSON bool) error {
 		return err
 	}
 	out := struct {
-		ID        uuid.UUID  `json:"id"`
-		Key       string     `json:"key"`
-		Prefix    string     `json:"prefix"`
-		Scopes    []string   `json:"scopes"`
-		Agent     string     `json:"agent,omitempty"`
-		ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	}{ID: k.ID, Key: k.Text, Prefix: k.Prefix, Scopes: scopeNames(k.Key), Agent: k.AgentName}
+		ID        uuid.UUID         `json:"id"`
+		Key       string            `json:"key"`
+		Prefix    string            `json:"prefix"`
+		Scopes    []string          `json:"scopes"`
+		Agent     string            `json:"agent,omitempty"`
+		External  map[string]string `json:"external,omitempty"`
+		ExpiresAt *time.Time        `json:"expires_at,omitempty"`
+	}{ID: k.ID, Key: k.Text, Prefix: k.Prefix, Scopes: scopeNames(k.Key), Agent: k.AgentName, External: k.Limit.IDs()}
 	if !k.ExpiresAt.IsZero() {
 		out.ExpiresAt = &k.ExpiresAt
 	}
@@ -193,14 +215,24 @@ func (c *gateway) keyList() *cobra.Command {
 					if owner == "" {
 						owner = "(platform)"
 					}
-					rows[i] = []string{k.ID.String(), owner, dash(k.AgentName), dash(k.Name), keyState(k.Key, now), strings.Join(scopeNames(k.Key), ","), k.Prefix}
+					rows[i] = []string{k.ID.String(), owner, dash(k.AgentName), dash(limitText(k.Limit)), dash(k.Name), keyState(k.Key, now), strings.Join(scopeNames(k.Key), ","), k.Prefix}
 				}
-				return c.table("ID\tTENANT\tAGENT\tNAME\tSTATE\tSCOPES\tPREFIX", rows)
+				return c.table("ID\tTENANT\tAGENT\tEXTERNAL\tNAME\tSTATE\tSCOPES\tPREFIX", rows)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&tenantName, "tenant", "", "only keys of this `tenant` (default: all)")
 	return cmd
+}
+
+// limitText returns whose memory a key is for, in one line.
+func limitText(l app.Limit) string {
+	var out []string
+	for name, id := range l.IDs() {
+		out = append(out, name+"="+id)
+	}
+	slices.Sort(out)
+	return strings.Join(out, ",")
 }
 
 func dash(s string) string {

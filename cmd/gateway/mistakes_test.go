@@ -36,6 +36,7 @@ func TestMistakesNameTheFix(t *testing.T) {
 		{"unknown tenant to suspend", []string{"tenant", "suspend", "nobody", "--data", data}, []string{`"nobody"`, "gateway tenant list"}},
 		{"unknown key", []string{"key", "revoke", "nothing", "--data", data}, []string{`"nothing"`, "gateway key list"}},
 		{"unknown scope", []string{"key", "create", "--scopes", "notes:all", "--data", data}, []string{"notes:all", "notes:read"}},
+		{"unknown id", []string{"key", "create", "--external", "name=ida", "--data", data}, []string{"name=ida", "user=ida@example.com"}},
 		{"a file that is not a backup", []string{"restore", file, "--data", fresh}, []string{file, "gateway backup"}},
 		{"restore over a store", []string{"restore", file, "--data", data}, []string{"not empty", "--data"}},
 		{"served already", []string{"serve", "--data", data}, []string{"in use", "stop that gateway", "--data"}},

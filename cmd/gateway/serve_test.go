@@ -269,6 +269,12 @@ func TestTenantAndKeyBesideARunningServer(t *testing.T) {
 	key := keyText.FindString(ok("key", "create", "--tenant", "acme", "--agent", "scout", "--scopes", "notes:read,notes:write,collections:write", "--ttl", "1h"))
 	p.must(t, key, 201, "POST", "/v1/collections", object{"name": "c"})
 	p.must(t, key, 403, "GET", "/v1/api-keys", nil)
+	of := strings.TrimSpace(ok("key", "create", "--tenant", "acme", "--external", "user=ida@example.com,agent=chat"))
+	p.must(t, of, 404, "GET", "/v1/collections/c", nil)
+	p.must(t, of, 201, "POST", "/v1/collections", object{"name": "own", "external": object{"user": "ida@example.com", "agent": "chat"}})
+	if list := ok("key", "list", "--tenant", "acme"); !strings.Contains(list, "agent=chat,user=ida@example.com") {
+		t.Errorf("key list does not say whose memory the key is for:\n%s", list)
+	}
 	ok("tenant", "suspend", "acme")
 	deadline := time.After(10 * time.Second)
 	for {

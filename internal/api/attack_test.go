@@ -18,6 +18,11 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
 // attackMark is in everything that the victim of an attack stores, and in nothing that an attacker sends.
@@ -333,6 +338,37 @@ func TestAttack(t *testing.T) {
 	a.run(n, a.credential, func(sent, answer string) { t.Errorf("a leak: %.800s\n%.800s", sent, answer) })
 	_, _ = a.work(t.Context()) // of collections that attackers made and deleted, too
 	for path, after := range a.picture() {
+		if after != before[path] {
+			t.Errorf("the victim has something else than before at %s:\n%s\n%s", path, before[path], after)
+		}
+	}
+}
+
+// No request with the key of a user is answered with what others of the same tenant stored, or changes it.
+func TestAttackOfAUser(t *testing.T) {
+	t.Parallel()
+	a := newAttack(t)
+	whole := a.scopes["one"].Scope
+	perms := slices.DeleteFunc(tenant.AllPermissions(), func(p tenant.Permission) bool { return p == tenant.Admin })
+	for name, l := range map[string]tenant.Limit{"eve": {User: "eve"}, "bot": {App: "bot"}, "eve's nora": {User: "eve", Agent: "nora"}} {
+		a.scopes[name] = auth.Principal{Scope: grant.Limited(whole.Tenant(), uuid.Nil, l, "key:"+name, perms...)}
+	}
+	a.call(t, "eve", "POST", "/v1/collections/by/notes?user=eve", `{"content":"Eve waits."}`, "Slipbox-Create", "amem").want(http.StatusCreated)
+	look := func() map[string]string {
+		seen := a.picture()
+		maps.DeleteFunc(seen, func(path, _ string) bool { // lists of the tenant have what Eve makes, too
+			return !strings.HasPrefix(path, "/v1/collections/") && !strings.Contains(path, "user_id=nora")
+		})
+		return seen
+	}
+	before := look()
+	if len(before) < 50 || !strings.Contains(before["/v1/collections/vault-amem/notes"], attackMark) {
+		t.Fatalf("the victim has nothing: %d views", len(before))
+	}
+	leak := func(sent, answer string) { t.Errorf("a leak: %.800s\n%.800s", sent, answer) }
+	a.run(1500, func() string { return a.pick("eve", "eve", "bot", "eve's nora") }, leak)
+	_, _ = a.work(t.Context())
+	for path, after := range look() {
 		if after != before[path] {
 			t.Errorf("the victim has something else than before at %s:\n%s\n%s", path, before[path], after)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -102,6 +103,10 @@ func (h *core) namedCollection(c *gin.Context) chat.Find {
 			if err := tenant.Check(scope(c), tenant.CollectionsWrite); err != nil {
 				return "", err
 			}
+		}
+		if own := memory.External(scope(c).Limit()); ref == "" && ids == "" && !own.IsZero() { // the memory that the key is for
+			found, err := h.findExternal(c, own, policy)
+			return found.String(), err
 		}
 		if ids == "" {
 			if policy != "" {

@@ -84,6 +84,14 @@ func external(e *wire.External) memory.External {
 	return memory.External{User: valueOr(e.User, ""), Agent: valueOr(e.Agent, ""), App: valueOr(e.App, ""), Run: valueOr(e.Run, "")}
 }
 
+// wireLimit returns the ids that a credential is limited to; nil for none.
+func wireLimit(l tenant.Limit) *wire.External {
+	if l.IsZero() {
+		return nil
+	}
+	return &wire.External{User: optional(l.User), Agent: optional(l.Agent), App: optional(l.App), Run: optional(l.Run)}
+}
+
 // changeURL replaces the URL of a request by a changed copy.
 func changeURL(c *gin.Context, change func(*url.URL)) {
 	to := *c.Request.URL

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 func (h *access) createAPIKey(c *gin.Context) error {
@@ -18,7 +19,7 @@ func (h *access) createAPIKey(c *gin.Context) error {
 	}
 	k, err := h.Keys.Create(c.Request.Context(), scope(c), auth.NewKey{
 		Name: valueOr(body.DisplayName, ""), Scopes: scopeNames(body.Scopes), Agent: valueOr(body.Agent, ""),
-		TTL: time.Duration(valueOr(body.TTLSeconds, 0)) * time.Second,
+		TTL: time.Duration(valueOr(body.TTLSeconds, 0)) * time.Second, Limit: tenant.Limit(external(body.External)),
 	})
 	if err != nil {
 		return err
@@ -92,14 +93,14 @@ func keyPath(c *gin.Context) (uuid.UUID, error) {
 func replyCreatedKey(c *gin.Context, k *auth.CreatedKey) error {
 	return reply(c, http.StatusCreated, wire.APIKeyCreated{
 		ID: k.ID.String(), Key: k.Text, Prefix: k.Prefix, Scopes: wireScopes(k.Permissions),
-		Agent: optional(k.AgentName), ExpiresAt: optionalTime(k.ExpiresAt),
+		Agent: optional(k.AgentName), External: wireLimit(k.Limit), ExpiresAt: optionalTime(k.ExpiresAt),
 	})
 }
 
 func wireKey(k *auth.Key) wire.APIKey {
 	return wire.APIKey{
 		ID: k.ID.String(), Prefix: k.Prefix, DisplayName: optional(k.Name), Scopes: wireScopes(k.Permissions),
-		Agent: optional(k.AgentName), CreatedAt: wireTime(k.CreatedAt),
+		Agent: optional(k.AgentName), External: wireLimit(k.Limit), CreatedAt: wireTime(k.CreatedAt),
 		ExpiresAt: optionalTime(k.ExpiresAt), RevokedAt: optionalTime(k.RevokedAt),
 	}
 }

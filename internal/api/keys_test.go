@@ -93,6 +93,60 @@ func TestKeyIsNeverWiderOverHTTP(t *testing.T) {
 	}
 }
 
+// A key of a user reaches the memory of that user, in all operations, and makes no key.
+func TestKeyOfAUserOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	_, admin := s.tenant(t, "acme")
+	made := want[wire.APIKeyCreated](t, s, http.StatusCreated, admin, http.MethodPost, keysPath, `{"external":{"user":"ida@example.com"},"display_name":"Ida's phone"}`)
+	if made.External == nil || valueOr(made.External.User, "") != "ida@example.com" || slices.Contains(made.Scopes, wire.Scope("admin")) || len(made.Scopes) < 4 {
+		t.Errorf("%+v", made)
+	}
+	list := want[wire.APIKeyList](t, s, http.StatusOK, admin, http.MethodGet, keysPath, "")
+	if last := list.Items[len(list.Items)-1]; last.External == nil || valueOr(last.External.User, "") != "ida@example.com" {
+		t.Errorf("the list has %+v", last)
+	}
+	const collections = "/v1/collections"
+	for name, ids := range map[string]string{"of-tom": `{"user":"tom@example.com"}`, "of-ida": `{"user":"ida@example.com"}`, "chat-of-ida": `{"user":"ida@example.com","agent":"chat"}`} {
+		want[wire.Collection](t, s, http.StatusCreated, admin, http.MethodPost, collections, `{"name":"`+name+`","policy":"none","external":`+ids+`}`)
+	}
+	want[wire.Collection](t, s, http.StatusCreated, admin, http.MethodPost, collections, `{"name":"everybodys","policy":"none"}`)
+	token := want[wire.Token](t, s, http.StatusOK, made.Key, http.MethodPost, tokenPath, "").AccessToken
+	chat := want[wire.Token](t, s, http.StatusOK, admin, http.MethodPost, tokenPath, `{"external":{"user":"ida@example.com","agent":"chat"}}`)
+	if chat.External == nil || valueOr(chat.External.Agent, "") != "chat" {
+		t.Errorf("the token %+v", chat)
+	}
+	next := want[wire.APIKeyCreated](t, s, http.StatusCreated, admin, http.MethodPost, keysPath+"/"+made.ID+"/rotate", "{}")
+	for credential, count := range map[string]int{made.Key: 2, token: 2, next.Key: 2, chat.AccessToken: 1} {
+		if got := want[wire.CollectionList](t, s, http.StatusOK, credential, http.MethodGet, collections, ""); len(got.Items) != count {
+			t.Errorf("%d collections, want %d: %+v", len(got.Items), count, got.Items)
+		}
+		for _, name := range []string{"of-tom", "everybodys"} {
+			s.refused(t, fault.NotFound, credential, http.MethodGet, collections+"/"+name, "")
+		}
+		s.refused(t, fault.NotFound, credential, http.MethodGet, collections+"/by?user=tom@example.com", "")
+		s.refused(t, fault.Invalid, credential, http.MethodPost, collections, `{"name":"mine","policy":"none","external":{"user":"tom@example.com","run":"2"}}`)
+		s.refused(t, fault.Forbidden, credential, http.MethodPost, keysPath, `{"external":{"user":"ida@example.com"}}`)
+		for _, path := range []string{keysPath, "/v1/oauth/grants", "/v1/audit", "/v1/usage"} {
+			s.refused(t, fault.Forbidden, credential, http.MethodGet, path, "")
+		}
+	}
+	s.refused(t, fault.Forbidden, made.Key, http.MethodPost, tokenPath, `{"external":{"user":"tom@example.com"}}`)
+	for body, field := range map[string]string{
+		`{"external":{"user":"ida"},"scopes":["notes:read","admin"]}`: "scopes",
+		`{"external":{}}`:                "external",
+		`{"external":{"user":""}}`:       "external.user",
+		`{"external":{"user":"a\nb"}}`:   "external.user",
+		`{"external":{"user_id":"ida"}}`: "external.user_id",
+		`{"external":{"user":["ida"]}}`:  "external.user",
+		`{"external":"ida"}`:             "external",
+	} {
+		if p := s.refused(t, fault.Invalid, admin, http.MethodPost, keysPath, body); len(p.Errors) == 0 || p.Errors[0].Field != field {
+			t.Errorf("%s names %v", body, p.Errors)
+		}
+	}
+}
+
 func TestRotateOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)

@@ -18,7 +18,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/mcp"
-	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/oauth"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -111,7 +110,7 @@ func (s *Server) serveMCP(c *gin.Context, tools *mcp.Server) error {
 func (s *Server) toolCaller(c *gin.Context) mcp.Caller {
 	p, from, id := principal(c), c.Request.RemoteAddr, requestID(c)
 	return mcp.Caller{
-		Own:     ownIDs(p.Scope.Limit()),
+		Own:     p.Scope.Limit().IDs(),
 		Allowed: func(scope string) bool { return tenant.Check(p.Scope, tenant.Permission(scope)) == nil },
 		Send: func(ctx context.Context, in mcp.Request) mcp.Response {
 			w := &toolWriter{caller: p, header: http.Header{}, status: http.StatusOK}
@@ -131,17 +130,6 @@ func (s *Server) toolCaller(c *gin.Context) mcp.Caller {
 			return mcp.Response{Status: w.status, Header: w.header, Body: w.body.Bytes()}
 		},
 	}
-}
-
-// ownIDs returns the ids that a scope is limited to, by name.
-func ownIDs(l tenant.Limit) map[string]string {
-	out := map[string]string{}
-	for _, id := range (memory.External{User: l.User, Agent: l.Agent}).IDs() {
-		if id.Value != "" {
-			out[id.Name] = id.Value
-		}
-	}
-	return out
 }
 
 // toolWriter keeps the answer to a request that a tool makes, and names its caller: the request that called the tool

@@ -80,10 +80,7 @@ func (h *access) deleteGrant(c *gin.Context) error {
 func wireGrant(g *auth.Grant) wire.Grant {
 	out := wire.Grant{
 		ID: g.ID.Grant, Client: optional(g.Client), RedirectURI: g.Redirect, Resource: g.Resource, Scopes: wireScopes(g.Permissions),
-		APIKey: g.Key, CreatedAt: wireTime(g.CreatedAt), UsedAt: wireTime(g.UsedAt), ExpiresAt: wireTime(g.ExpiresAt),
-	}
-	if !g.Limit.IsZero() {
-		out.External = &wire.External{User: optional(g.Limit.User), Agent: optional(g.Limit.Agent)}
+		APIKey: g.Key, External: wireLimit(g.Limit), CreatedAt: wireTime(g.CreatedAt), UsedAt: wireTime(g.UsedAt), ExpiresAt: wireTime(g.ExpiresAt),
 	}
 	return out
 }

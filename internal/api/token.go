@@ -18,13 +18,14 @@ func (h *access) createToken(c *gin.Context) error {
 	}
 	t, err := h.Tokens.Exchange(c.Request.Context(), principal(c), auth.TokenRequest{
 		Agent: valueOr(body.Agent, ""), Scopes: scopeNames(body.Scopes), TTL: time.Duration(valueOr(body.TTLSeconds, 0)) * time.Second,
+		Limit: tenant.Limit(external(body.External)),
 	})
 	if err != nil {
 		return err
 	}
 	return reply(c, http.StatusOK, wire.Token{
 		AccessToken: t.AccessToken, TokenType: wire.TokenTokenTypeBearer, ExpiresIn: int(t.ExpiresIn / time.Second),
-		Agent: optional(t.AgentName), Scopes: wireScopes(t.Scopes),
+		Agent: optional(t.AgentName), External: wireLimit(t.Limit), Scopes: wireScopes(t.Scopes),
 	})
 }
 

@@ -20,6 +20,9 @@ import (
 // NewKey is the input for a new key.
 type NewKey = auth.NewKey
 
+// Limit is whose memory a key is for.
+type Limit = tenant.Limit
+
 // CreatedKey is a new key with its text, which is returned only once.
 type CreatedKey = auth.CreatedKey
 

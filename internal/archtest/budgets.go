@@ -4,7 +4,7 @@ package archtest
 // budget raises it in the same commit, and the commit says why; a package that shrank lowers it.
 func Budgets() map[string]int {
 	return map[string]int{
-		"cmd":                                       1000,
+		"cmd":                                       1050,
 		"cmd/eval":                                  1350,
 		"internal/cli":                              7050,
 		"internal/app":                              3900,
@@ -46,9 +46,9 @@ func Budgets() map[string]int {
 		"internal/queue":                            750,
 		"internal/clone":                            2350,
 		"internal/merge":                            450,
-		"internal/tenant":                           1350,
+		"internal/tenant":                           1450,
 		"internal/tenant/grant":                     40,
-		"internal/auth":                             2850,
+		"internal/auth":                             3000,
 		"internal/store":                            7400,
 		"internal/store/sqlite":                     5900,
 		"internal/store/postgres":                   5900,

@@ -55,9 +55,9 @@ func (p Principal) Check(need tenant.Permission) error {
 	return nil
 }
 
-// maxCredential is the maximum length of a credential in bytes. The longest
-// token is below 1 KiB.
-const maxCredential = 4096
+// maxCredential is the maximum length of a credential in bytes. The longest token has four
+// ids of 256 characters, each of which JSON writes as "\u003c": below 10 KiB.
+const maxCredential = 10 << 10
 
 // Authenticator verifies credentials and returns their principals.
 type Authenticator struct {
@@ -114,7 +114,7 @@ func (a *Authenticator) byKey(ctx context.Context, credential string) (Principal
 		return Principal{}, err
 	}
 	// For an unknown id the secret is compared with the zero hash, which takes the same time.
-	hash := sent.hash()
+	hash := sent.hash(key.Limit)
 	match := subtle.ConstantTimeCompare(hash[:], key.Hash[:]) == 1
 	if !found || !match || key.Prefix != sent.prefix() || sent.env != a.cfg.Env {
 		return Principal{}, errBadKey(nil)
@@ -135,7 +135,7 @@ func (a *Authenticator) byToken(ctx context.Context, credential string, at Resou
 		return Principal{}, err
 	}
 	if c.grant == uuid.Nil {
-		return a.principal(ctx, key, &c, tenant.Limit{})
+		return a.principal(ctx, key, &c, c.limit)
 	}
 	g, err := a.status.grant(ctx, GrantID{c.tenant, c.grant})
 	if fault.Is(err, fault.NotFound) {
@@ -152,7 +152,7 @@ func (a *Authenticator) byToken(ctx context.Context, credential string, at Resou
 
 // principal checks the state of the key, its tenant and its agent, and returns
 // the principal. token holds the claims when the credential is a token of the
-// key, else nil; limit is that of the token's grant.
+// key, else nil; limit is that of the token or its grant, beside that of the key.
 func (a *Authenticator) principal(ctx context.Context, key Key, token *claims, limit tenant.Limit) (Principal, error) {
 	if err := key.Check(a.clock()); err != nil {
 		return Principal{}, err
@@ -186,6 +186,10 @@ func (a *Authenticator) principal(ctx context.Context, key Key, token *claims, l
 		if err := a.checkAgent(ctx, key.Tenant, actor, &p); err != nil {
 			return Principal{}, err
 		}
+	}
+	limit, ok := key.Limit.And(limit)
+	if !ok || !limit.IsZero() && slices.Contains(p.permissions, tenant.Admin) {
+		return Principal{}, fault.New(fault.Unauthenticated, "the token has more rights than its API key")
 	}
 	p.Scope = grant.Limited(key.Tenant, p.Agent, limit, actor, p.permissions...)
 	return p, nil

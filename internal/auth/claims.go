@@ -13,14 +13,16 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// claims are the claims of a token. All are required but agent and grant:
+// claims are the claims of a token. All are required but agent, grant and external:
 //
 //	iss     Config.Issuer
 //	aud     Config.Audience, a string or a list with that one element. The two are of a [Resource] when a program has the token
 //	grant   an id, only in tokens that a program has
+//	external  ids of an application, by name, when the token is limited to what has them. Builds that do not know it refuse the token
 //	sub     "key:" and the id of the API key
 //	tenant  the id of the tenant, or "platform"
 //	agent   the id of the agent, when the token is bound to one
@@ -34,6 +36,7 @@ type claims struct {
 	tenant    uuid.UUID // zero: platform
 	agent     uuid.UUID // zero: none
 	grant     uuid.UUID // zero: none
+	limit     tenant.Limit
 	scopes    []tenant.Permission
 	issuedAt  time.Time
 	notBefore time.Time
@@ -64,13 +67,14 @@ func (c *claims) MarshalJSON() ([]byte, error) {
 		Tenant    string              `json:"tenant"`
 		Agent     string              `json:"agent,omitempty"`
 		Grant     string              `json:"grant,omitempty"`
+		External  map[string]string   `json:"external,omitempty"`
 		Scopes    []tenant.Permission `json:"scopes"`
 		IssuedAt  int64               `json:"iat"`
 		NotBefore int64               `json:"nbf"`
 		Expires   int64               `json:"exp"`
 		ID        string              `json:"jti"`
 	}{
-		c.issuer, c.audience, subjectKind + c.key.String(), owner, agent, grant, c.scopes,
+		c.issuer, c.audience, subjectKind + c.key.String(), owner, agent, grant, c.limit.IDs(), c.scopes,
 		c.issuedAt.Unix(), c.notBefore.Unix(), c.expires.Unix(), c.id.String(),
 	})
 }
@@ -85,17 +89,18 @@ func (c *claims) UnmarshalJSON(b []byte) error {
 	}
 	var got claims
 	readers := map[string]func(json.RawMessage) error{
-		"iss":    func(m json.RawMessage) (err error) { got.issuer, err = readString(m); return err },
-		"aud":    func(m json.RawMessage) (err error) { got.audience, err = readAudience(m); return err },
-		"sub":    got.readSubject,
-		"tenant": got.readTenant,
-		"agent":  func(m json.RawMessage) (err error) { got.agent, err = readID(m); return err },
-		"grant":  func(m json.RawMessage) (err error) { got.grant, err = readID(m); return err },
-		"scopes": got.readScopes,
-		"iat":    func(m json.RawMessage) (err error) { got.issuedAt, err = readSeconds(m); return err },
-		"nbf":    func(m json.RawMessage) (err error) { got.notBefore, err = readSeconds(m); return err },
-		"exp":    func(m json.RawMessage) (err error) { got.expires, err = readSeconds(m); return err },
-		"jti":    func(m json.RawMessage) (err error) { got.id, err = readID(m); return err },
+		"iss":      func(m json.RawMessage) (err error) { got.issuer, err = readString(m); return err },
+		"aud":      func(m json.RawMessage) (err error) { got.audience, err = readAudience(m); return err },
+		"sub":      got.readSubject,
+		"tenant":   got.readTenant,
+		"agent":    func(m json.RawMessage) (err error) { got.agent, err = readID(m); return err },
+		"grant":    func(m json.RawMessage) (err error) { got.grant, err = readID(m); return err },
+		"scopes":   got.readScopes,
+		"external": got.readLimit,
+		"iat":      func(m json.RawMessage) (err error) { got.issuedAt, err = readSeconds(m); return err },
+		"nbf":      func(m json.RawMessage) (err error) { got.notBefore, err = readSeconds(m); return err },
+		"exp":      func(m json.RawMessage) (err error) { got.expires, err = readSeconds(m); return err },
+		"jti":      func(m json.RawMessage) (err error) { got.id, err = readID(m); return err },
 	}
 	for name, m := range members {
 		read, ok := readers[name]
@@ -109,6 +114,7 @@ func (c *claims) UnmarshalJSON(b []byte) error {
 	}
 	delete(readers, "agent")
 	delete(readers, "grant")
+	delete(readers, "external")
 	for name := range readers {
 		return fmt.Errorf("claim %q is missing", name)
 	}
@@ -136,6 +142,26 @@ func (c *claims) readTenant(m json.RawMessage) error {
 	}
 	c.tenant, err = parseCanonicalID(s)
 	return err
+}
+
+func (c *claims) readLimit(m json.RawMessage) error {
+	members, err := strictObject(m)
+	if err != nil || len(members) == 0 {
+		return errors.New("not an object of ids")
+	}
+	for name, raw := range members {
+		to, ok := map[string]*string{"user": &c.limit.User, "agent": &c.limit.Agent, "app": &c.limit.App, "run": &c.limit.Run}[name]
+		if !ok {
+			return fmt.Errorf("no id is called %q", name)
+		}
+		if *to, err = readString(raw); err != nil {
+			return err
+		}
+		if err := memory.CheckExternalID(name, *to); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *claims) readScopes(m json.RawMessage) error {

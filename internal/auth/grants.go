@@ -65,6 +65,10 @@ func (g *Grants) Allow(ctx context.Context, p Principal, n NewGrant) (code strin
 	if p.ByToken || p.IsOperator || p.Scope.IsZero() {
 		return "", fault.New(fault.Forbidden, "sign in with an API key of a tenant")
 	}
+	limit, err := narrower(p.Scope.Limit(), n.Limit)
+	if err != nil {
+		return "", err
+	}
 	perms := slices.DeleteFunc(p.Permissions(), func(held tenant.Permission) bool { return !slices.Contains(n.Permissions, held) })
 	if !slices.Contains(perms, tenant.NotesRead) {
 		return "", fault.New(fault.Forbidden, "the API key lacks the scope %q", tenant.NotesRead)
@@ -77,13 +81,15 @@ func (g *Grants) Allow(ctx context.Context, p Principal, n NewGrant) (code strin
 	now := g.now()
 	made := Grant{
 		ID: secret.id, Key: p.KeyID, Client: n.Client, ClientHash: sha256.Sum256([]byte(n.ClientID)), Redirect: n.Redirect, Resource: n.At.URL,
-		Permissions: perms, Limit: n.Limit, Challenge: n.Challenge, Code: sha256.Sum256(secret.parts[0]), CreatedAt: now, ExpiresAt: now.Add(codeTTL),
+		Permissions: perms, Limit: limit, Challenge: n.Challenge, Code: sha256.Sum256(secret.parts[0]), CreatedAt: now, ExpiresAt: now.Add(codeTTL),
 	}
 	// Whose memory it is stays out of the audit log, as everywhere.
 	audit := memory.AuditEntry{Action: "grant.create", Target: id.String(), Detail: map[string]any{
-		"client": n.Client, "scopes": perms, "of_one_user": n.Limit.User != "", "key": p.KeyID.String(),
+		"client": n.Client, "scopes": perms, "of_one_user": limit.User != "", "key": p.KeyID.String(),
 	}}
-	if err := g.deps.Grants.CreateGrant(ctx, p.Scope, made, maxGrants, audit); err != nil {
+	// The holder of a limited key reaches no keys, and this one is his own.
+	own := grant.Scope(p.Tenant.ID, p.Agent, p.Scope.Actor())
+	if err := g.deps.Grants.CreateGrant(ctx, own, made, maxGrants, audit); err != nil {
 		return "", err
 	}
 	return secret.text(), nil

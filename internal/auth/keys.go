@@ -32,6 +32,7 @@ type NewKey struct {
 	Scopes []string      // nil: all scopes of the caller
 	Agent  string        // id or name, created when the name is new; "": the caller's agent, if any
 	TTL    time.Duration // 0: does not expire
+	Limit  tenant.Limit  // whose memory it is for; zero: all that the scope reaches
 }
 
 // CreatedKey is a new key with its text, which is not stored and cannot be
@@ -44,15 +45,16 @@ type CreatedKey struct {
 // Create creates a key that has no more rights than the scope. It returns
 // Invalid for unknown scopes, a bad name or TTL, or an unknown agent id, and
 // Forbidden for scopes that the caller lacks or an agent other than the caller's.
+// A key with a limit has no scope Admin: what it manages belongs to all users.
 func (k *Keys) Create(ctx context.Context, s tenant.Scope, n NewKey) (CreatedKey, error) {
 	if err := tenant.Check(s, tenant.Admin); err != nil {
 		return CreatedKey{}, err
 	}
-	perms, err := grantableScopes(s.Permissions(), n.Scopes)
+	perms, err := limitedScopes(s.Permissions(), n.Scopes, n.Limit)
 	if err != nil {
 		return CreatedKey{}, err
 	}
-	key, text, err := k.generate(s.Tenant(), n.Name, n.TTL)
+	key, text, err := k.generate(s.Tenant(), n.Name, n.TTL, n.Limit)
 	if err != nil {
 		return CreatedKey{}, err
 	}
@@ -62,19 +64,24 @@ func (k *Keys) Create(ctx context.Context, s tenant.Scope, n NewKey) (CreatedKey
 		return CreatedKey{}, err
 	}
 	key.Agent, key.AgentName = agent.ID, agent.Name
-	if err := k.deps.Keys.CreateKey(ctx, s, key, keyAudit("key.create", key, map[string]any{"scopes": perms, "agent": agent.Name})); err != nil {
+	if err := k.deps.Keys.CreateKey(ctx, s, key, keyAudit("key.create", key, map[string]any{
+		"scopes": perms, "agent": agent.Name, "limited": !n.Limit.IsZero(), // whose memory it is stays out of the audit log, as everywhere
+	})); err != nil {
 		return CreatedKey{}, err
 	}
 	return CreatedKey{Key: key, Text: text.text()}, nil
 }
 
 // generate generates a key without permissions, and its text.
-func (k *Keys) generate(tenantID uuid.UUID, name string, ttl time.Duration) (Key, keyText, error) {
+func (k *Keys) generate(tenantID uuid.UUID, name string, ttl time.Duration, limit tenant.Limit) (Key, keyText, error) {
 	if err := tenant.CheckDisplayName("display_name", name); err != nil {
 		return Key{}, keyText{}, err
 	}
 	if ttl < 0 || ttl > MaxKeyTTL {
 		return Key{}, keyText{}, fault.InvalidField("ttl_seconds", "must be positive and at most 100 years")
+	}
+	if err := checkLimit(limit); err != nil {
+		return Key{}, keyText{}, err
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -84,7 +91,7 @@ func (k *Keys) generate(tenantID uuid.UUID, name string, ttl time.Duration) (Key
 	if err != nil {
 		return Key{}, keyText{}, fault.Wrap(err, fault.Internal, "cannot generate the secret of the key")
 	}
-	key := Key{ID: id, Tenant: tenantID, Name: name, Prefix: text.prefix(), Hash: text.hash(), CreatedAt: k.now()}
+	key := Key{ID: id, Tenant: tenantID, Name: name, Prefix: text.prefix(), Hash: text.hash(limit), CreatedAt: k.now(), Limit: limit}
 	if ttl > 0 {
 		key.ExpiresAt = key.CreatedAt.Add(ttl)
 	}
@@ -153,7 +160,7 @@ func (k *Keys) Get(ctx context.Context, s tenant.Scope, id uuid.UUID) (Key, erro
 	return key, nil
 }
 
-// Rotate creates a new key with the name, scopes, agent and expiry of an old
+// Rotate creates a new key with the name, scopes, agent, limit and expiry of an old
 // one. The old key stays valid for overlap: nil means Config.KeyOverlap, zero
 // revokes it at once. Rotate returns Conflict when the old key is expired,
 // revoked or already rotated, and Forbidden when it has a scope that the caller
@@ -173,7 +180,7 @@ func (k *Keys) Rotate(ctx context.Context, s tenant.Scope, id uuid.UUID, overlap
 	if err := checkRotatable(&old, k.now()); err != nil {
 		return CreatedKey{}, err
 	}
-	key, text, err := k.generate(old.Tenant, old.Name, 0)
+	key, text, err := k.generate(old.Tenant, old.Name, 0, old.Limit)
 	if err != nil {
 		return CreatedKey{}, err
 	}
@@ -361,6 +368,24 @@ func grantableScopes(held []tenant.Permission, requested []string) ([]tenant.Per
 	slices.Sort(perms)
 	return perms, nil
 }
+
+// limitedScopes is grantableScopes for a credential with a limit, which has no scope Admin.
+func limitedScopes(held []tenant.Permission, requested []string, limit tenant.Limit) ([]tenant.Permission, error) {
+	perms, err := grantableScopes(held, requested)
+	if err != nil || limit.IsZero() || !slices.Contains(perms, tenant.Admin) {
+		return perms, err
+	}
+	if requested != nil {
+		return nil, fault.InvalidField("scopes", "what is limited to the memory of one user cannot have the scope %q", tenant.Admin)
+	}
+	if perms = slices.DeleteFunc(slices.Clone(perms), func(p tenant.Permission) bool { return p == tenant.Admin }); len(perms) == 0 {
+		return nil, fault.New(fault.Forbidden, "the credential has no scope but %q, which what is limited to the memory of one user cannot have", tenant.Admin)
+	}
+	return perms, nil
+}
+
+// checkLimit returns Invalid for ids that no collection can have.
+func checkLimit(l tenant.Limit) error { return memory.External(l).Check("external.") }
 
 // credentialAgent returns the agent that a new credential is bound to: the agent of
 // the scope, else the requested one (created when its name is new), else none.

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // The text of a key is sb_<env>_<tenant>_<id>_<secret>: the UUID of the tenant
@@ -58,7 +60,11 @@ func (k keyText) text() string { return k.prefix() + "_" + keyEncoding.EncodeToS
 
 // hash returns the hash of the secret, which is stored. The secret has 256 random
 // bits, so one round of SHA-256 is enough: a dictionary attack is impossible.
-func (k keyText) hash() [sha256.Size]byte { return sha256.Sum256(k.secret[:]) }
+// It covers the limit of the key: what does not know the limit, or has lost it, does not
+// accept the key.
+func (k keyText) hash(limit tenant.Limit) [sha256.Size]byte {
+	return sha256.Sum256(append(k.secret[:], limit.Text()...))
+}
 
 // parseKeyText parses a text that keyText.text returns, and refuses any other.
 func parseKeyText(s string) (keyText, error) {

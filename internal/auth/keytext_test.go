@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 func TestKeyTextRoundTrip(t *testing.T) {
@@ -34,8 +36,23 @@ func TestKeySecretsDiffer(t *testing.T) {
 	owner, id := uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
 	a, _ := newKeyText("live", owner, id)
 	b, _ := newKeyText("live", owner, id)
-	if a.secret == b.secret || a.hash() == b.hash() {
+	if a.secret == b.secret || a.hash(tenant.Limit{}) == b.hash(tenant.Limit{}) {
 		t.Error("two keys share a secret")
+	}
+}
+
+// The hash of a key covers whose memory it is for, each id in its place.
+func TestHashCoversTheLimit(t *testing.T) {
+	t.Parallel()
+	k, _ := newKeyText("live", uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7()))
+	seen := map[[32]byte]tenant.Limit{}
+	for _, l := range []tenant.Limit{
+		{}, {User: "a"}, {Agent: "a"}, {App: "a"}, {Run: "a"}, {User: "a", Agent: "a"}, {User: "aa"}, {User: "a", App: "a"}, {Agent: "a", App: "a"}, {User: "A"},
+	} {
+		if other, ok := seen[k.hash(l)]; ok {
+			t.Errorf("%+v and %+v have one hash", l, other)
+		}
+		seen[k.hash(l)] = l
 	}
 }
 

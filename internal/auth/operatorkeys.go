@@ -17,7 +17,7 @@ func (k *Keys) CreateOperator(ctx context.Context, op tenant.Operator, name stri
 	if err := op.Check(); err != nil {
 		return CreatedKey{}, err
 	}
-	key, text, err := k.generate(uuid.Nil, name, ttl)
+	key, text, err := k.generate(uuid.Nil, name, ttl, tenant.Limit{})
 	if err != nil {
 		return CreatedKey{}, err
 	}
@@ -53,7 +53,7 @@ func (k *Keys) RotateOperator(ctx context.Context, op tenant.Operator, id uuid.U
 	if err := checkRotatable(&old, k.now()); err != nil {
 		return CreatedKey{}, err
 	}
-	key, text, err := k.generate(uuid.Nil, old.Name, 0)
+	key, text, err := k.generate(uuid.Nil, old.Name, 0, tenant.Limit{})
 	if err != nil {
 		return CreatedKey{}, err
 	}

@@ -16,10 +16,11 @@ type Key struct {
 	Tenant      uuid.UUID // zero for a platform (operator) key
 	Name        string
 	Prefix      string   // the public start of the text, up to and including the id
-	Hash        [32]byte // SHA-256 of the secret, which has 256 bits of entropy
+	Hash        [32]byte // see keyText.hash
 	Permissions []tenant.Permission
-	Agent       uuid.UUID // zero: not bound to an agent
-	AgentName   string    // set on reads
+	Agent       uuid.UUID    // zero: not bound to an agent
+	AgentName   string       // set on reads
+	Limit       tenant.Limit // whose memory it is for; never changed
 	CreatedAt   time.Time
 	ExpiresAt   time.Time // zero: never
 	RevokedAt   time.Time // zero: not revoked; may be in the future (rotation with overlap)

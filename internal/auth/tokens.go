@@ -48,6 +48,7 @@ type TokenRequest struct {
 	Agent  string        // id or name; created when the name is new and the key is bound to no agent
 	Scopes []string      // nil: all scopes of the key
 	TTL    time.Duration // 0: Config.TokenTTL
+	Limit  tenant.Limit  // whose memory it is for; zero: that of the key
 }
 
 // Token is a signed token.
@@ -58,12 +59,13 @@ type Token struct {
 	Agent       uuid.UUID // zero: bound to none
 	AgentName   string
 	Scopes      []tenant.Permission
+	Limit       tenant.Limit
 }
 
 // Exchange issues a token for the key that authenticated p. The token has no more
 // rights than the key and does not outlive it. Exchange returns Forbidden when p
 // was authenticated by a token, for scopes that the key lacks, and for an agent
-// other than the key's. It returns Invalid for a TTL outside 1 s to 1 h, an
+// or a user other than the key's. It returns Invalid for a TTL outside 1 s to 1 h, an
 // unknown scope, an empty list of scopes, or a bad agent.
 func (t *Tokens) Exchange(ctx context.Context, p Principal, r TokenRequest) (Token, error) {
 	if p.KeyID == uuid.Nil {
@@ -78,7 +80,11 @@ func (t *Tokens) Exchange(ctx context.Context, p Principal, r TokenRequest) (Tok
 	if r.TTL < time.Second || r.TTL > MaxTokenTTL {
 		return Token{}, fault.InvalidField("ttl_seconds", "must be between 1 and %d", int64(MaxTokenTTL/time.Second))
 	}
-	perms, err := grantableScopes(p.Permissions(), r.Scopes)
+	limit, err := narrower(p.Scope.Limit(), r.Limit)
+	if err != nil {
+		return Token{}, err
+	}
+	perms, err := limitedScopes(p.Permissions(), r.Scopes, limit)
 	if err != nil {
 		return Token{}, err
 	}
@@ -90,10 +96,26 @@ func (t *Tokens) Exchange(ctx context.Context, p Principal, r TokenRequest) (Tok
 		}
 	case r.Agent != "":
 		return Token{}, fault.InvalidField("agent", "a platform key has no agents")
+	case !limit.IsZero():
+		return Token{}, fault.InvalidField("external", "a platform key reaches no memory")
 	}
-	out, err := t.issue(ctx, claims{issuer: t.cfg.Issuer, audience: t.cfg.Audience, key: p.KeyID, tenant: p.Tenant.ID, agent: agent.ID, scopes: perms}, p.KeyEnds, r.TTL)
+	out, err := t.issue(ctx, claims{
+		issuer: t.cfg.Issuer, audience: t.cfg.Audience, key: p.KeyID, tenant: p.Tenant.ID, agent: agent.ID, limit: limit, scopes: perms,
+	}, p.KeyEnds, r.TTL)
 	out.AgentName = agent.Name
 	return out, err
+}
+
+// narrower returns the ids of a credential and those that are asked for. It is Forbidden when they are those of another.
+func narrower(held, asked tenant.Limit) (tenant.Limit, error) {
+	if err := checkLimit(asked); err != nil {
+		return held, err
+	}
+	both, ok := held.And(asked)
+	if !ok {
+		return held, fault.New(fault.Forbidden, "the API key is for the memory of another user, agent, app or run")
+	}
+	return both, nil
 }
 
 // issue signs a token with these claims, which does not outlive its key.
@@ -124,7 +146,7 @@ func (t *Tokens) issue(ctx context.Context, c claims, keyEnds time.Time, ttl tim
 	if err != nil {
 		return Token{}, fault.Wrap(err, fault.Internal, "the token could not be signed")
 	}
-	return Token{AccessToken: signed, ExpiresIn: expires.Sub(now), ExpiresAt: expires, Agent: c.agent, Scopes: c.scopes}, nil
+	return Token{AccessToken: signed, ExpiresIn: expires.Sub(now), ExpiresAt: expires, Agent: c.agent, Scopes: c.scopes, Limit: c.limit}, nil
 }
 
 // verify checks a token: its form, signature, issuer, audience and times. A token of a grant must be for the resource at; for the

@@ -127,8 +127,7 @@ func (c *Collection) IsFolder() bool { return c.Metadata[MetaFolder] == true }
 
 // ReachedBy reports whether a scope reaches the collection.
 func (c *Collection) ReachedBy(s tenant.Scope) bool {
-	l := s.Limit()
-	return s.Reaches(c.Agent) && External{User: l.User, Agent: l.Agent}.Covers(c.External)
+	return s.Reaches(c.Agent) && External(s.Limit()).Covers(c.External)
 }
 
 // Counts of what is visible at the head.

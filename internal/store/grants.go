@@ -58,7 +58,7 @@ func (b *Base) CreateGrant(ctx context.Context, s tenant.Scope, g auth.Grant, mo
 		return err
 	}
 	err := cmp.Or(Text("client", g.Client), Text("redirect", g.Redirect), Text("resource", g.Resource), Text("challenge", g.Challenge),
-		memory.External{User: g.Limit.User, Agent: g.Limit.Agent}.Check(""))
+		memory.External(g.Limit).Check(""))
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (b *Base) CreateKey(ctx context.Context, s tenant.Scope, k auth.Key, audit 
 	if err := s.Check(); err != nil {
 		return err
 	}
-	if err := Text("name", k.Name); err != nil {
+	if err := cmp.Or(Text("name", k.Name), memory.External(k.Limit).Check("external.")); err != nil {
 		return err
 	}
 	return b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {

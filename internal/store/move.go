@@ -111,7 +111,7 @@ func (t *Table) compare(a, b []any) int {
 
 // MoveSchema is the number of the newest migration, whose tables Tables lists. A test compares them
 // with the schema of each engine.
-const MoveSchema = 21
+const MoveSchema = 22
 
 // Tables lists every table of the schema; a table that others refer to comes before them.
 func Tables() []*Table { return tables }
@@ -133,7 +133,7 @@ var tables = []*Table{
 	{Name: "signing_keys", Key: 1, Columns: parseColumns("kid:text public:bytes wrapped:bytes created_at:time retires_at:time? expires_at:time?")},
 	{Name: "agents", Key: 2, Columns: parseColumns("tenant:id id:id name:text display_name:text created_at:time")},
 	{Name: "api_keys", Key: 2, platform: true, Columns: parseColumns(`tenant:id id:id name:text prefix:text hash:bytes permissions:texts agent:id
- created_at:time expires_at:time? revoked_at:time? rotated_to:id`)},
+ created_at:time expires_at:time? revoked_at:time? rotated_to:id external_user:text external_agent:text external_app:text external_run:text`)},
 	{Name: "collections", Key: 2, Columns: parseColumns(`tenant:id id:id agent:id name:text display_name:text policy:text policy_config:json?
  embedder:text dim:int reembedded:id metadata:object? ephemeral:bool state:text parent:id parent_revision:int expires_at:time? created_at:time
  external_user:text external_agent:text external_app:text external_run:text fork_of:id fork_revision:int lineage:text words:text`)},

@@ -455,23 +455,37 @@ const (
 	WebhookEventNoteDeleted WebhookEvent = "note.deleted"
 )
 
+// Defines values for WorkStageStage.
+const (
+	WorkStageStageDescription WorkStageStage = "description"
+	WorkStageStageLinks       WorkStageStage = "links"
+	WorkStageStagePolicy      WorkStageStage = "policy"
+	WorkStageStageVectors     WorkStageStage = "vectors"
+)
+
 // APIKey defines model for APIKey.
 type APIKey struct {
 	Agent       *string    `json:"agent,omitempty"`
 	CreatedAt   time.Time  `json:"created_at"`
 	DisplayName *string    `json:"display_name,omitempty"`
 	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
-	ID          string     `json:"id"`
-	Prefix      string     `json:"prefix"`
-	RevokedAt   *time.Time `json:"revoked_at,omitempty"`
-	Scopes      []Scope    `json:"scopes"`
+
+	// External Ids that the collections have which the key reaches; absent if it is not limited.
+	External  *External  `json:"external,omitempty"`
+	ID        string     `json:"id"`
+	Prefix    string     `json:"prefix"`
+	RevokedAt *time.Time `json:"revoked_at,omitempty"`
+	Scopes    []Scope    `json:"scopes"`
 }
 
 // APIKeyCreated defines model for APIKeyCreated.
 type APIKeyCreated struct {
 	Agent     *string    `json:"agent,omitempty"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	ID        string     `json:"id"`
+
+	// External Ids that the collections have which the key reaches; absent if it is not limited.
+	External *External `json:"external,omitempty"`
+	ID       string    `json:"id"`
 
 	// Key The secret. It is returned only here.
 	Key string `json:"key"`
@@ -488,6 +502,10 @@ type APIKeyInput struct {
 
 	// DisplayName A name for people, in any script.
 	DisplayName *DisplayName `json:"display_name,omitempty"`
+
+	// External Whose memory the key is for: it reaches the collections that have these ids, such as all of a user, and nothing else of
+	// the tenant. It cannot have the scope `admin`. Absent: all memory of the tenant.
+	External *External `json:"external,omitempty"`
 
 	// Scopes Default all of the caller's except `operator`.
 	Scopes []Scope `json:"scopes,omitempty"`
@@ -1025,6 +1043,9 @@ type Collection struct {
 
 	// UpdatedAt When it was last written, or up to a minute before.
 	UpdatedAt *time.Time `json:"updated_at,omitempty"`
+
+	// Work What waits in the collection. Only when one collection is read.
+	Work *Work `json:"work,omitempty"`
 }
 
 // CollectionState defines model for Collection.State.
@@ -4170,7 +4191,10 @@ type Token struct {
 	Agent *string `json:"agent,omitempty"`
 
 	// ExpiresIn Seconds.
-	ExpiresIn int            `json:"expires_in"`
+	ExpiresIn int `json:"expires_in"`
+
+	// External Ids that the collections have which the token reaches; absent if it is not limited.
+	External  *External      `json:"external,omitempty"`
 	Scopes    []Scope        `json:"scopes"`
 	TokenType TokenTokenType `json:"token_type"`
 }
@@ -4186,6 +4210,9 @@ type TokenEncoding string
 type TokenRequest struct {
 	// Agent Id or name.
 	Agent *Ref `json:"agent,omitempty"`
+
+	// External Limits the token to the collections with these ids, as `external` of a key does; ids other than those of the key are 403. Absent: as the key.
+	External *External `json:"external,omitempty"`
 
 	// Scopes Default all of the key's; wider scopes are 403.
 	Scopes []Scope `json:"scopes,omitempty"`
@@ -4362,3 +4389,29 @@ type WebhookPatch struct {
 	RotateSecret *bool                             `json:"rotate_secret,omitempty"`
 	URL          *string                           `json:"url,omitempty"`
 }
+
+// Work What waits in the collection. Only when one collection is read.
+type Work struct {
+	// Dead Jobs whose tries are used up: `GET /v1/jobs` lists them with `state=dead`, and `POST /v1/jobs/{job}/retry` tries one again.
+	Dead int64 `json:"dead"`
+
+	// Stages Where something waits, in the order in which a note passes; empty when all is done.
+	Stages []WorkStage `json:"stages"`
+}
+
+// WorkStage defines model for WorkStage.
+type WorkStage struct {
+	// SecondsLeft About how long until these are done, at the rate at which the last ones ended; absent while that is not known.
+	SecondsLeft *int64 `json:"seconds_left,omitempty"`
+
+	// Stage `vectors`: notes that wait for their vector alone. `description`: notes and messages to be described and embedded. `links`:
+	// those of which the policy has still to decide what to link, learn or change. `policy`: tasks, such as summaries, imports and copies.
+	Stage WorkStageStage `json:"stage"`
+
+	// Waiting How many wait or are being worked on.
+	Waiting int64 `json:"waiting"`
+}
+
+// WorkStageStage `vectors`: notes that wait for their vector alone. `description`: notes and messages to be described and embedded. `links`:
+// those of which the policy has still to decide what to link, learn or change. `policy`: tasks, such as summaries, imports and copies.
+type WorkStageStage string

@@ -69,11 +69,10 @@ func reachedBy(p *params, s tenant.Scope) string {
 	if !l.IsZero() { // the index of ids is used
 		where += " AND " + hasExternal
 	}
-	if l.User != "" {
-		where += " AND c.external_user = " + p.add(l.User)
-	}
-	if l.Agent != "" {
-		where += " AND c.external_agent = " + p.add(l.Agent)
+	for _, id := range memory.External(l).IDs() {
+		if id.Value != "" {
+			where += " AND c.external_" + id.Name + " = " + p.add(id.Value)
+		}
 	}
 	return where
 }

@@ -14,13 +14,14 @@ import (
 )
 
 func (q *session) keys(ctx context.Context, where string, args ...any) (out []auth.Key, err error) {
-	err = q.each(ctx, `SELECT k.id, k.tenant, k.name, k.prefix, k.hash, k.permissions, k.agent, COALESCE(a.name, ''), k.created_at, k.expires_at, k.revoked_at, k.rotated_to
- FROM api_keys k LEFT JOIN agents a ON a.tenant = k.tenant AND a.id = k.agent WHERE `+where, args, func(rows pgx.Rows) error {
+	err = q.each(ctx, `SELECT k.id, k.tenant, k.name, k.prefix, k.hash, k.permissions, k.agent, COALESCE(a.name, ''), k.created_at, k.expires_at, k.revoked_at, k.rotated_to,
+ k.external_user, k.external_agent, k.external_app, k.external_run FROM api_keys k LEFT JOIN agents a ON a.tenant = k.tenant AND a.id = k.agent WHERE `+where, args, func(rows pgx.Rows) error {
 		var k auth.Key
 		var hash []byte
 		var permissions []string
 		err := rows.Scan(&k.ID, &k.Tenant, &k.Name, &k.Prefix, &hash, &permissions, &k.Agent, &k.AgentName,
-			store.Time(&k.CreatedAt), store.Time(&k.ExpiresAt), store.Time(&k.RevokedAt), &k.RotatedTo)
+			store.Time(&k.CreatedAt), store.Time(&k.ExpiresAt), store.Time(&k.RevokedAt), &k.RotatedTo,
+			&k.Limit.User, &k.Limit.Agent, &k.Limit.App, &k.Limit.Run)
 		copy(k.Hash[:], hash)
 		for _, p := range permissions {
 			k.Permissions = append(k.Permissions, tenant.Permission(p))
@@ -56,9 +57,11 @@ func (q *session) KeysAfter(ctx context.Context, tenantID, agent, id uuid.UUID, 
 
 // InsertKey implements store.KeyRows.
 func (q *session) InsertKey(ctx context.Context, k auth.Key) error {
-	_, err := q.exec(ctx, `INSERT INTO api_keys (tenant, id, name, prefix, hash, permissions, agent, created_at, expires_at, revoked_at, rotated_to)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, k.Tenant, k.ID, k.Name, k.Prefix, k.Hash[:], permissionNames(k.Permissions), k.Agent,
-		store.Micros(k.CreatedAt), nullTime(k.ExpiresAt), nullTime(k.RevokedAt), k.RotatedTo)
+	_, err := q.exec(ctx, `INSERT INTO api_keys (tenant, id, name, prefix, hash, permissions, agent, created_at, expires_at, revoked_at, rotated_to,
+  external_user, external_agent, external_app, external_run)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`, k.Tenant, k.ID, k.Name, k.Prefix, k.Hash[:], permissionNames(k.Permissions), k.Agent,
+		store.Micros(k.CreatedAt), nullTime(k.ExpiresAt), nullTime(k.RevokedAt), k.RotatedTo,
+		k.Limit.User, k.Limit.Agent, k.Limit.App, k.Limit.Run)
 	if isUniqueViolation(err, "api_keys_pkey") {
 		err = fault.New(fault.Exists, "a key with this id exists")
 	}

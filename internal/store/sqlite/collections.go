@@ -89,11 +89,10 @@ func reachedBy(s tenant.Scope) (where string, args []any) {
 	if !l.IsZero() { // the index of ids is used
 		where += " AND " + hasExternal
 	}
-	if l.User != "" {
-		where, args = where+" AND c.external_user = ?", append(args, l.User)
-	}
-	if l.Agent != "" {
-		where, args = where+" AND c.external_agent = ?", append(args, l.Agent)
+	for _, id := range memory.External(l).IDs() {
+		if id.Value != "" {
+			where, args = where+" AND c.external_"+id.Name+" = ?", append(args, id.Value)
+		}
 	}
 	return where, args
 }

@@ -13,12 +13,13 @@ import (
 )
 
 func (q *session) keys(ctx context.Context, where string, args ...any) (out []auth.Key, err error) {
-	err = q.each(ctx, `SELECT k.id, k.tenant, k.name, k.prefix, k.hash, k.permissions, k.agent, COALESCE(a.name, ''), k.created_at, k.expires_at, k.revoked_at, k.rotated_to
- FROM api_keys k LEFT JOIN agents a ON a.tenant = k.tenant AND a.id = k.agent WHERE `+where, args, func(rows *sql.Rows) error {
+	err = q.each(ctx, `SELECT k.id, k.tenant, k.name, k.prefix, k.hash, k.permissions, k.agent, COALESCE(a.name, ''), k.created_at, k.expires_at, k.revoked_at, k.rotated_to,
+ k.external_user, k.external_agent, k.external_app, k.external_run FROM api_keys k LEFT JOIN agents a ON a.tenant = k.tenant AND a.id = k.agent WHERE `+where, args, func(rows *sql.Rows) error {
 		var k auth.Key
 		var hash []byte
 		err := rows.Scan(&k.ID, &k.Tenant, &k.Name, &k.Prefix, &hash, store.JSON(&k.Permissions), &k.Agent, &k.AgentName,
-			store.Time(&k.CreatedAt), store.Time(&k.ExpiresAt), store.Time(&k.RevokedAt), &k.RotatedTo)
+			store.Time(&k.CreatedAt), store.Time(&k.ExpiresAt), store.Time(&k.RevokedAt), &k.RotatedTo,
+			&k.Limit.User, &k.Limit.Agent, &k.Limit.App, &k.Limit.Run)
 		copy(k.Hash[:], hash)
 		out = append(out, k)
 		return err
@@ -49,9 +50,10 @@ func (q *session) InsertKey(ctx context.Context, k auth.Key) error {
 	if taken {
 		return fault.New(fault.Exists, "a key with this id exists")
 	}
-	_, err = q.exec(ctx, `INSERT INTO api_keys (tenant, id, name, prefix, hash, permissions, agent, created_at, expires_at, revoked_at, rotated_to)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, k.Tenant, k.ID, k.Name, k.Prefix, k.Hash[:], permissions, k.Agent,
-		k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.RotatedTo)
+	_, err = q.exec(ctx, `INSERT INTO api_keys (tenant, id, name, prefix, hash, permissions, agent, created_at, expires_at, revoked_at, rotated_to,
+  external_user, external_agent, external_app, external_run)
+ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, k.Tenant, k.ID, k.Name, k.Prefix, k.Hash[:], permissions, k.Agent,
+		k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.RotatedTo, k.Limit.User, k.Limit.Agent, k.Limit.App, k.Limit.Run)
 	return err
 }
 

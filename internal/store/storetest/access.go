@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,20 +98,24 @@ func apiKeys(_ *testing.T, w *world) {
 	k := auth.Key{
 		ID: uuid.Must(uuid.NewV7()), Name: "ci", Prefix: "sb_live_x", Hash: [32]byte{1, 2, 3}, Permissions: []tenant.Permission{tenant.NotesRead, tenant.Clone},
 		Agent: w.alice.ID, ExpiresAt: w.clock.Now().Add(time.Hour).Truncate(time.Microsecond).UTC(),
+		Limit: tenant.Limit{User: strings.Repeat("日", 85), Agent: "chat", App: "' --", Run: "1"},
 	}
 	w.noError(w.CreateKey(w.ctx, w.all, k, memory.AuditEntry{Action: "key.create"}))
 	w.wantFault(w.CreateKey(w.ctx, w.all, k, memory.AuditEntry{}), fault.Exists)
 	got := must(w.KeyByID(w.ctx, w.tenant.ID, k.ID))(w.t)
-	w.assertf(got.Hash == k.Hash && slices.Equal(got.Permissions, k.Permissions) && got.AgentName == "alice" && got.Tenant == w.tenant.ID && got.ExpiresAt.Equal(k.ExpiresAt) && got.RevokedAt.IsZero() && !got.CreatedAt.IsZero(), "key %+v", got)
+	w.assertf(got.Hash == k.Hash && slices.Equal(got.Permissions, k.Permissions) && got.AgentName == "alice" && got.Tenant == w.tenant.ID && got.ExpiresAt.Equal(k.ExpiresAt) && got.RevokedAt.IsZero() && !got.CreatedAt.IsZero() && got.Limit == k.Limit, "key %+v", got)
 	w.wantFault(w.CreateKey(w.ctx, w.all, auth.Key{ID: uuid.New(), Agent: uuid.New()}, memory.AuditEntry{}), fault.NotFound)
+	for _, l := range []tenant.Limit{{User: strings.Repeat("x", 257)}, {App: "a\nb"}, {Run: "\xff"}} {
+		w.wantFault(w.CreateKey(w.ctx, w.all, auth.Key{ID: uuid.New(), Limit: l}, memory.AuditEntry{}), fault.Invalid)
+	}
 	next := uuid.Must(uuid.NewV7())
 	w.noError(w.CreateKey(w.ctx, w.all, auth.Key{ID: next, Name: "wide"}, memory.AuditEntry{}))
 	at := w.clock.Now()
 	changed := must(w.UpdateKey(w.ctx, w.all, k.ID, memory.AuditEntry{Action: "key.rotate"}, func(k *auth.Key) error {
-		k.RevokedAt, k.RotatedTo, k.Hash = at, next, [32]byte{}
+		k.RevokedAt, k.RotatedTo, k.Hash, k.Limit = at, next, [32]byte{}, tenant.Limit{}
 		return nil
 	}))(w.t)
-	w.assertf(changed.RevokedAt.Equal(at.Truncate(time.Microsecond)) && changed.RotatedTo == next && changed.Hash == k.Hash, "rotated: %+v", changed)
+	w.assertf(changed.RevokedAt.Equal(at.Truncate(time.Microsecond)) && changed.RotatedTo == next && changed.Hash == k.Hash && changed.Limit == k.Limit, "rotated: %+v", changed)
 	w.wantFault(errOf(w.UpdateKey(w.ctx, w.all, k.ID, memory.AuditEntry{}, func(*auth.Key) error { return errOurs })), fault.Precondition)
 	w.assertf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Target: k.ID.String()}))(w.t)) == 2, "both changes are audited")
 	list := must(w.ListKeys(w.ctx, w.all, k.ID, 10))(w.t)

@@ -77,6 +77,7 @@ func (f *filler) access() {
 	f.noError(f.CreateKey(f.ctx, f.all, auth.Key{
 		ID: uuid.Must(uuid.NewV7()), Prefix: "sb_live_b", Permissions: []tenant.Permission{tenant.NotesRead, tenant.Clone}, Agent: f.alice.ID,
 		ExpiresAt: f.clock.Now().Add(time.Hour), RevokedAt: f.clock.Now(), RotatedTo: next,
+		Limit: tenant.Limit{User: "Ида <&> 日本", Agent: "chat", App: "an app", Run: "1"},
 	}, memory.AuditEntry{}))
 	f.noError(f.CreateOperatorKey(f.ctx, f.op, auth.Key{ID: uuid.Must(uuid.NewV7()), Name: "platform"}))
 	for i := range 3 {

@@ -77,7 +77,7 @@ func reachTable() map[string]reachCase {
 	later := func(w *world) time.Time { return w.clock.Now().Add(time.Hour) }
 	return map[string]reachCase{
 		"CreateCollection": both(func(w *world, s tenant.Scope, g targets) error {
-			fork := memory.Collection{Name: "fork", Parent: g.collection, External: memory.External{User: s.Limit().User, Agent: s.Limit().Agent}}
+			fork := memory.Collection{Name: "fork", Parent: g.collection, External: memory.External(s.Limit())}
 			return errOf(w.CreateCollection(w.ctx, s, memory.NewCollection{Collection: fork}))
 		}),
 		"ResolveCollection": both(func(w *world, s tenant.Scope, g targets) error {
@@ -405,6 +405,8 @@ func reachCases() []testCase {
 		}},
 		{"OtherUser", otherUser(tenant.Limit{User: "bob@example.com"})},
 		{"OtherApplication", otherUser(tenant.Limit{Agent: "helper"})},
+		{"OtherProgram", otherUser(tenant.Limit{App: "bot"})},
+		{"OtherRun", otherUser(tenant.Limit{User: "alice@example.com", Run: "1"})},
 		{"OtherApplicationOfUser", otherUser(tenant.Limit{User: "alice@example.com", Agent: "helper"})},
 		{"OwnUser", ownUser},
 		{"ViewOfAnotherScope", viewOfAnotherScope},
@@ -447,6 +449,8 @@ func ownUser(_ *testing.T, w *world) {
 		"agent":               {limited(uuid.Nil, "", "chat"), "of another,of-idas-chat"},
 		"user of alice":       {limited(w.alice.ID, ida.User, ""), "of-ida"},
 		"user of bob":         {limited(w.bob.ID, ida.User, "chat"), "of-idas-chat"},
+		"run":                 {grant.Limited(w.tenant.ID, uuid.Nil, tenant.Limit{Run: "1"}, "a run's key", tenant.AllPermissions()...), "of-idas-chat"},
+		"user and app":        {grant.Limited(w.tenant.ID, uuid.Nil, tenant.Limit{User: ida.User, App: "1"}, "an app's key", tenant.AllPermissions()...), ""},
 		"user in other case":  {limited(uuid.Nil, "IDA@example.com", ""), ""},
 		"as text of a clause": {limited(uuid.Nil, "' OR 1 --", ""), ""},
 	} {

@@ -2863,6 +2863,8 @@ export interface components {
             scopes?: components["schemas"]["Scope"][];
             /** @description Lifetime of the token; default as the gateway is set, 15 minutes unless changed. */
             ttl_seconds?: number;
+            /** @description Limits the token to the collections with these ids, as `external` of a key does; ids other than those of the key are 403. Absent: as the key. */
+            external?: components["schemas"]["External"];
         };
         Token: {
             access_token: string;
@@ -2872,6 +2874,8 @@ export interface components {
             expires_in: number;
             /** @description Name of the agent; absent if the token reaches all collections of the tenant. */
             agent?: string;
+            /** @description Ids that the collections have which the token reaches; absent if it is not limited. */
+            external?: components["schemas"]["External"];
             scopes: components["schemas"]["Scope"][];
         };
         JWKS: {
@@ -2897,6 +2901,11 @@ export interface components {
             scopes?: components["schemas"]["Scope"][];
             ttl_seconds?: components["schemas"]["TTL"];
             display_name?: components["schemas"]["DisplayName"];
+            /**
+             * @description Whose memory the key is for: it reaches the collections that have these ids, such as all of a user, and nothing else of
+             *     the tenant. It cannot have the scope `admin`. Absent: all memory of the tenant.
+             */
+            external?: components["schemas"]["External"];
         };
         RotateRequest: {
             /**
@@ -2914,6 +2923,8 @@ export interface components {
             prefix: string;
             scopes: components["schemas"]["Scope"][];
             agent?: string;
+            /** @description Ids that the collections have which the key reaches; absent if it is not limited. */
+            external?: components["schemas"]["External"];
             /** Format: date-time */
             expires_at?: string;
         };
@@ -2923,6 +2934,8 @@ export interface components {
             display_name?: string;
             scopes: components["schemas"]["Scope"][];
             agent?: string;
+            /** @description Ids that the collections have which the key reaches; absent if it is not limited. */
+            external?: components["schemas"]["External"];
             /** Format: date-time */
             created_at: string;
             /** Format: date-time */
@@ -3294,6 +3307,7 @@ export interface components {
             floor_revision?: components["schemas"]["Revision"];
             counts?: components["schemas"]["Counts"];
             index?: components["schemas"]["IndexState"];
+            work?: components["schemas"]["Work"];
             /** Format: date-time */
             expires_at?: string;
             /** Format: date-time */
@@ -3325,6 +3339,34 @@ export interface components {
             kinds: {
                 [key: string]: number;
             };
+        };
+        /** @description What waits in the collection. Only when one collection is read. */
+        Work: {
+            /** @description Where something waits, in the order in which a note passes; empty when all is done. */
+            stages: components["schemas"]["WorkStage"][];
+            /**
+             * Format: int64
+             * @description Jobs whose tries are used up: `GET /v1/jobs` lists them with `state=dead`, and `POST /v1/jobs/{job}/retry` tries one again.
+             */
+            dead: number;
+        };
+        WorkStage: {
+            /**
+             * @description `vectors`: notes that wait for their vector alone. `description`: notes and messages to be described and embedded. `links`:
+             *     those of which the policy has still to decide what to link, learn or change. `policy`: tasks, such as summaries, imports and copies.
+             * @enum {string}
+             */
+            stage: "vectors" | "description" | "links" | "policy";
+            /**
+             * Format: int64
+             * @description How many wait or are being worked on.
+             */
+            waiting: number;
+            /**
+             * Format: int64
+             * @description About how long until these are done, at the rate at which the last ones ended; absent while that is not known.
+             */
+            seconds_left?: number;
         };
         /** @description The in-memory index of the gateway that answered. Only when one collection is read. */
         IndexState: {

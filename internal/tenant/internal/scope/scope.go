@@ -4,6 +4,7 @@
 package scope
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -27,10 +28,46 @@ type Scope struct {
 
 // Limit is whose memory a scope is for: ids of an application, of which "" is any. A limited scope reaches the collections that
 // have the ids that are set, and nothing else of the tenant.
-type Limit struct{ User, Agent string }
+type Limit struct{ User, Agent, App, Run string }
 
 // IsZero reports whether nothing is limited.
 func (l Limit) IsZero() bool { return l == Limit{} }
+
+// And returns the limit of what has the ids of both. ok is false where the two name different ids: nothing has both.
+func (l Limit) And(o Limit) (both Limit, ok bool) {
+	ok = true
+	one := func(a, b string) string {
+		ok = ok && (a == "" || b == "" || a == b)
+		return cmp.Or(a, b)
+	}
+	both = Limit{one(l.User, o.User), one(l.Agent, o.Agent), one(l.App, o.App), one(l.Run, o.Run)}
+	return both, ok
+}
+
+// IDs returns the ids that are set, by their names in the API; nil for none.
+func (l Limit) IDs() map[string]string {
+	var out map[string]string
+	for name, id := range map[string]string{"user": l.User, "agent": l.Agent, "app": l.App, "run": l.Run} {
+		if id != "" {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[name] = id
+		}
+	}
+	return out
+}
+
+// Text returns a text that no other limit has, as no id has a control character; "" where nothing is limited.
+func (l Limit) Text() string {
+	switch {
+	case l.IsZero():
+		return ""
+	case l.App == "" && l.Run == "":
+		return l.User + "\x00" + l.Agent
+	}
+	return strings.Join([]string{l.User, l.Agent, l.App, l.Run}, "\x00")
+}
 
 // Limited returns the scope with a limit.
 func (s Scope) Limited(l Limit) Scope {
@@ -50,7 +87,7 @@ func (s Scope) Reader() uuid.UUID {
 	if s.limit.IsZero() {
 		return s.agent
 	}
-	return uuid.NewSHA1(s.agent, []byte(s.limit.User+"\x00"+s.limit.Agent))
+	return uuid.NewSHA1(s.agent, []byte(s.limit.Text()))
 }
 
 // New returns a Scope. A zero agent gives access to every agent of the tenant.

@@ -15,20 +15,6 @@ class FieldError(Model):
     reason: str
 
 
-class Token(Model):
-    access_token: str
-    token_type: str
-    expires_in: int
-    """
-    Seconds.
-    """
-    agent: str | None = None
-    """
-    Name of the agent; absent if the token reaches all collections of the tenant.
-    """
-    scopes: list[str]
-
-
 class JWK(Model):
     kty: str
     crv: str
@@ -39,37 +25,6 @@ class JWK(Model):
     """
     The public key in base64url.
     """
-
-
-class APIKeyCreated(Model):
-    id: str
-    key: str
-    """
-    The secret. It is returned only here.
-    """
-    prefix: str
-    """
-    Part of the secret that is safe to show.
-    """
-    scopes: list[str]
-    agent: str | None = None
-    expires_at: AwareDatetime | None = None
-
-
-class APIKey(Model):
-    id: str
-    prefix: str
-    display_name: str | None = None
-    scopes: list[str]
-    agent: str | None = None
-    created_at: AwareDatetime
-    expires_at: AwareDatetime | None = None
-    revoked_at: AwareDatetime | None = None
-
-
-class APIKeyList(Model):
-    items: list[APIKey]
-    next_cursor: str | None = None
 
 
 class Agent(Model):
@@ -212,6 +167,23 @@ class Counts(Model):
     """
     in_review: int
     kinds: dict[str, int]
+
+
+class WorkStage(Model):
+    stage: str
+    """
+    `vectors`: notes that wait for their vector alone. `description`: notes and messages to be described and embedded. `links`:
+    those of which the policy has still to decide what to link, learn or change. `policy`: tasks, such as summaries, imports and copies.
+
+    """
+    waiting: int
+    """
+    How many wait or are being worked on.
+    """
+    seconds_left: int | None = None
+    """
+    About how long until these are done, at the rate at which the last ones ended; absent while that is not known.
+    """
 
 
 class IndexState(Model):
@@ -1633,8 +1605,60 @@ class Problem(Model):
     request_id: str
 
 
+class Token(Model):
+    access_token: str
+    token_type: str
+    expires_in: int
+    """
+    Seconds.
+    """
+    agent: str | None = None
+    """
+    Name of the agent; absent if the token reaches all collections of the tenant.
+    """
+    external: External | None = None
+    """
+    Ids that the collections have which the token reaches; absent if it is not limited.
+    """
+    scopes: list[str]
+
+
 class JWKS(Model):
     keys: list[JWK]
+
+
+class APIKeyCreated(Model):
+    id: str
+    key: str
+    """
+    The secret. It is returned only here.
+    """
+    prefix: str
+    """
+    Part of the secret that is safe to show.
+    """
+    scopes: list[str]
+    agent: str | None = None
+    external: External | None = None
+    """
+    Ids that the collections have which the key reaches; absent if it is not limited.
+    """
+    expires_at: AwareDatetime | None = None
+
+
+class APIKey(Model):
+    id: str
+    prefix: str
+    display_name: str | None = None
+    scopes: list[str]
+    agent: str | None = None
+    external: External | None = None
+    """
+    Ids that the collections have which the key reaches; absent if it is not limited.
+    """
+    created_at: AwareDatetime
+    expires_at: AwareDatetime | None = None
+    revoked_at: AwareDatetime | None = None
 
 
 class Grant(Model):
@@ -1677,6 +1701,11 @@ class Grant(Model):
 
 class GrantList(Model):
     items: list[Grant]
+    next_cursor: str | None = None
+
+
+class APIKeyList(Model):
+    items: list[APIKey]
     next_cursor: str | None = None
 
 
@@ -1755,52 +1784,19 @@ class ForgottenCollection(Model):
     counts: Counts
 
 
-class Collection(Model):
-    id: str
-    name: str
-    display_name: str | None = None
-    agent: str | None = None
+class Work(Model):
     """
-    Name of its owner; absent for a shared base.
-    """
-    external: External | None = None
-    policy: str
-    policy_config: dict[str, Any]
-    embedder: str
-    metadata: dict[str, Any] | None = None
-    state: str | None = None
-    ephemeral: bool | None = None
-    parent: Layer | None = None
-    lineage: list[Layer] | None = None
-    """
-    This collection and its ancestors, nearest first, each with the revision up to which it is read. Only when one collection is read.
-    """
-    head_revision: int
-    """
-    A position in a collection's log.
-    """
-    floor_revision: int | None = None
-    """
-    A position in a collection's log.
-    """
-    counts: Counts | None = None
-    index: IndexState | None = None
-    expires_at: AwareDatetime | None = None
-    created_at: AwareDatetime
-    updated_at: AwareDatetime | None = None
-    """
-    When it was last written, or up to a minute before.
+    What waits in the collection. Only when one collection is read.
     """
 
-
-class CollectionList(Model):
-    items: list[Collection]
-    next_cursor: str | None = None
-
-
-class CloneAccepted(Model):
-    collection: Collection
-    job: JobRef
+    stages: list[WorkStage]
+    """
+    Where something waits, in the order in which a note passes; empty when all is done.
+    """
+    dead: int
+    """
+    Jobs whose tries are used up: `GET /v1/jobs` lists them with `state=dead`, and `POST /v1/jobs/{job}/retry` tries one again.
+    """
 
 
 class JobAccepted(Model):
@@ -2696,6 +2692,55 @@ class ForgetReport(Model):
     """
     Of these notes.
     """
+
+
+class Collection(Model):
+    id: str
+    name: str
+    display_name: str | None = None
+    agent: str | None = None
+    """
+    Name of its owner; absent for a shared base.
+    """
+    external: External | None = None
+    policy: str
+    policy_config: dict[str, Any]
+    embedder: str
+    metadata: dict[str, Any] | None = None
+    state: str | None = None
+    ephemeral: bool | None = None
+    parent: Layer | None = None
+    lineage: list[Layer] | None = None
+    """
+    This collection and its ancestors, nearest first, each with the revision up to which it is read. Only when one collection is read.
+    """
+    head_revision: int
+    """
+    A position in a collection's log.
+    """
+    floor_revision: int | None = None
+    """
+    A position in a collection's log.
+    """
+    counts: Counts | None = None
+    index: IndexState | None = None
+    work: Work | None = None
+    expires_at: AwareDatetime | None = None
+    created_at: AwareDatetime
+    updated_at: AwareDatetime | None = None
+    """
+    When it was last written, or up to a minute before.
+    """
+
+
+class CollectionList(Model):
+    items: list[Collection]
+    next_cursor: str | None = None
+
+
+class CloneAccepted(Model):
+    collection: Collection
+    job: JobRef
 
 
 class Remembered(Model):

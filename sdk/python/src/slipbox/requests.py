@@ -21,19 +21,6 @@ Filter = TypedDict(
 )
 
 
-class TokenRequest(TypedDict):
-    agent: NotRequired[str]
-    scopes: NotRequired[list[Scope]]
-    ttl_seconds: NotRequired[int]
-
-
-class APIKeyInput(TypedDict):
-    agent: NotRequired[str]
-    scopes: NotRequired[list[Scope]]
-    ttl_seconds: NotRequired[int]
-    display_name: NotRequired[str]
-
-
 class RotateRequest(TypedDict):
     overlap_seconds: NotRequired[int]
 
@@ -516,6 +503,21 @@ TokenEncoding: TypeAlias = Literal["o200k_base", "estimate"]
 class ReviewDecision(TypedDict):
     reason: NotRequired[str]
     notes: NotRequired[list[str]]
+
+
+class TokenRequest(TypedDict):
+    agent: NotRequired[str]
+    scopes: NotRequired[list[Scope]]
+    ttl_seconds: NotRequired[int]
+    external: NotRequired[External]
+
+
+class APIKeyInput(TypedDict):
+    agent: NotRequired[str]
+    scopes: NotRequired[list[Scope]]
+    ttl_seconds: NotRequired[int]
+    display_name: NotRequired[str]
+    external: NotRequired[External]
 
 
 class CollectionInput(TypedDict):

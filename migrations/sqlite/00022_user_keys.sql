@@ -1,0 +1,15 @@
+-- compatible-from: 18
+-- A key may be limited to the collections with ids of an application; '' is any. The hash of such a key covers its ids, so an older
+-- build, which does not know them, does not accept it.
+
+-- +goose Up
+ALTER TABLE api_keys ADD COLUMN external_user TEXT NOT NULL DEFAULT '';
+ALTER TABLE api_keys ADD COLUMN external_agent TEXT NOT NULL DEFAULT '';
+ALTER TABLE api_keys ADD COLUMN external_app TEXT NOT NULL DEFAULT '';
+ALTER TABLE api_keys ADD COLUMN external_run TEXT NOT NULL DEFAULT '';
+
+-- +goose Down
+ALTER TABLE api_keys DROP COLUMN external_run;
+ALTER TABLE api_keys DROP COLUMN external_app;
+ALTER TABLE api_keys DROP COLUMN external_agent;
+ALTER TABLE api_keys DROP COLUMN external_user;
