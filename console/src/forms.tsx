@@ -1,6 +1,6 @@
 import { SlipboxError, type Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
-import { Dialog, Field, Problem } from './parts.tsx'
+import { Buttons, Dialog, Field, Problem } from './parts.tsx'
 import type { Route } from './route.ts'
 import { ImportFile } from './importfile.tsx'
 import { useAction, useLoad, useShared } from './state.ts'
@@ -236,14 +236,5 @@ function AddText({ to, pasted, close, done }: { to: string; pasted: boolean; clo
         {error && <Problem error={error} />}
         <Buttons busy={busy} close={close} label="Add" disabled={text.trim() === ''} />
       </form>
-  )
-}
-
-export function Buttons({ busy, close, label, danger, disabled }: { busy: boolean; close: () => void; label: string; danger?: boolean; disabled?: boolean }) {
-  return (
-    <div class="row end">
-      <button type="button" onClick={close}>Cancel</button>
-      <button type="submit" class={danger ? 'danger' : 'main'} disabled={busy || disabled}>{busy ? 'Working…' : label}</button>
-    </div>
   )
 }

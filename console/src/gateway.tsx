@@ -1,18 +1,18 @@
-import { SlipboxError, type Schemas } from '@slipbox/client'
-import type { ComponentChildren } from 'preact'
+import type { Schemas } from '@slipbox/client'
 import { useRef, useState } from 'preact/hooks'
 import { DayBars } from './chart.tsx'
 import type { Go } from './collection.tsx'
 import { daysBefore, everyDay, formatBytes } from './days.ts'
-import { Buttons } from './forms.tsx'
-import { Fill } from './inside.tsx'
+import { Fill } from './fill.tsx'
 import { useNames } from './names.ts'
 import { usePages } from './pages.ts'
-import { Copy, Dialog, Field, Problem, Read, State, Text, Waiting } from './parts.tsx'
+import { Grants, Keys } from './keys.tsx'
+import { admin, Listing, Refused } from './listing.tsx'
+import { Buttons, Dialog, Field, Problem, Read, State, Text, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { useAction, useBeat, useLoad, useShared } from './state.ts'
 import { count, formatTime, reveal } from './text.ts'
-import { idsOf, titleOf } from './tree.ts'
+import { titleOf } from './tree.ts'
 import { spans } from './usage.tsx'
 
 /** How often health is asked for, in milliseconds. */
@@ -61,15 +61,6 @@ const limits: { name: keyof Schemas['Limits']; title: string }[] = [
   { name: 'requests_per_minute', title: 'requests a minute' }, { name: 'requests_per_second', title: 'requests a second' },
 ]
 
-/** What a key may not do, and the command that does it instead. */
-function Refused({ error, again, scope, command }: { error: Error; again: () => void; scope: string; command: string }) {
-  if (!(error instanceof SlipboxError) || error.status !== 403) return <Problem error={error} again={again} />
-  return <><p class="soft">This key has not the scope <code>{scope}</code>. Sign in with one that has it, or ask on the gateway's machine:</p><Copy text={command} /></>
-}
-
-/** What reads the own tenant needs, and what makes such a key. */
-const admin = { scope: 'admin', command: 'gateway key create --tenant NAME' }
-
 function OwnTenant({ route, go, collections }: { route: Route; go: Go; collections: readonly Schemas['Collection'][] }) {
   const { api } = useShared()
   const days = spans.find(s => s === route.query.days) ?? '30'
@@ -84,7 +75,7 @@ function OwnTenant({ route, go, collections }: { route: Route; go: Go; collectio
           <Read of={read}>{u => <Use usage={u} />}</Read>
         )}
       </section>
-      {read.state !== 'failed' && <><Agents collections={collections} /><Grants /><Audit collections={collections} /></>}
+      {read.state !== 'failed' && <><Agents collections={collections} /><Keys /><Grants /><Audit collections={collections} /></>}
     </>
   )
 }
@@ -109,26 +100,6 @@ function Use({ usage: u }: { usage: Schemas['Usage'] }) {
       </ul>
       {u.model.length === 0 ? <p class="soft">No model was asked in this time.</p> : <DayBars title="Model tokens" days={days} series={['tokens read', 'tokens written']} />}
     </>
-  )
-}
-
-/** A table that grows by a page at a time, or what stands in its way. On a phone each row is a card, whose fields have the names of the columns. */
-function Listing<T>({ title, list, scope, command, empty, columns, row }: {
-  title: string; list: ReturnType<typeof usePages<T>>; scope: string; command: string; empty: string; columns: readonly string[]; row: (item: T) => ComponentChildren
-}) {
-  return (
-    <section>
-      <h2>{title}</h2>
-      {list.state === 'failed' ? <Refused error={list.error} again={list.again} scope={scope} command={command} /> : !list.items ? <Waiting /> : list.items.length === 0 ? <p class="soft">{empty}</p> : (
-        <div class="scroll" tabindex={0} role="region" aria-label={title}>
-          <table class="stacked">
-            <thead><tr>{columns.map(c => <th key={c} scope="col">{c}</th>)}</tr></thead>
-            <tbody>{list.items.map(row)}</tbody>
-          </table>
-        </div>
-      )}
-      {list.more && <p class="center"><button type="button" onClick={list.more}>Show more</button></p>}
-    </section>
   )
 }
 
@@ -184,41 +155,6 @@ function Audit({ collections }: { collections: readonly Schemas['Collection'][] 
 /** Writes what an entry says besides, without the marks of a program. */
 function detailOf(detail: Record<string, unknown>): string {
   return Object.entries(detail).map(([k, v]) => `${k.replaceAll('_', ' ')}: ${Array.isArray(v) ? v.map(String).join(', ') : typeof v === 'object' ? JSON.stringify(v) : String(v)}`).join(' · ')
-}
-
-/** Programs that holders of keys have connected, such as assistants on the web: what each may do, and an end to it. */
-function Grants() {
-  const { api } = useShared()
-  const [round, setRound] = useState(0)
-  const list = usePages((cursor, signal) => api.call('get', '/v1/oauth/grants', { signal, query: { limit: 50, ...(cursor && { cursor }) } }), [], round)
-  return (
-    <Listing title="Connected programs" list={list} {...admin} columns={['Program', 'Memory of', 'May', 'By the key', 'Last used', 'Do']}
-      empty="None. A program that connects to /mcp by signing in, as assistants on the web do, stands here."
-      row={g => <Grant key={g.id} grant={g} done={() => setRound(n => n + 1)} />} />
-  )
-}
-
-function Grant({ grant: g, done }: { grant: Schemas['Grant']; done: () => void }) {
-  const { api, tell } = useShared()
-  const names = useNames()
-  const [sure, setSure] = useState(false)
-  const { busy, error, run } = useAction()
-  const end = () => void run(async () => {
-    await api.call('delete', '/v1/oauth/grants/{grant}', { path: { grant: g.id } })
-    tell('The program is no longer connected.')
-    done()
-  })
-  const name = g.client ?? 'a program without a name'
-  return (
-    <tr>
-      <td data-label="Program"><bdi title={g.redirect_uri}>{reveal(name)}</bdi></td>
-      <td data-label="Memory of"><bdi>{reveal((g.external && idsOf({ external: g.external })) ?? 'all that the key can use')}</bdi></td>
-      <td data-label="May">{g.scopes.join(', ')}</td>
-      <td data-label="By the key"><bdi>{reveal(names(`key:${g.api_key}`))}</bdi></td>
-      <td data-label="Last used" title={`It ends on ${formatTime(g.expires_at)} if it is not used.`}>{formatTime(g.used_at)}</td>
-      <td data-label="Do"><button type="button" class="danger" disabled={busy} onClick={() => (sure ? end() : setSure(true))} aria-label={sure ? `Yes, disconnect ${name}` : `Disconnect ${name}`}>{sure ? 'Yes, disconnect' : 'Disconnect'}</button>{error && <Problem error={error} />}</td>
-    </tr>
-  )
 }
 
 function Tenants() {

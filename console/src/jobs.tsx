@@ -1,6 +1,7 @@
 import type { Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
-import { useFollow, type Go } from './collection.tsx'
+import type { Go } from './collection.tsx'
+import { useFollow } from './live.ts'
 import { pagingOf, usePages } from './pages.ts'
 import { Empty, Problem, State, stateWords, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'

@@ -1,5 +1,5 @@
 import type { Schemas } from '@slipbox/client'
-import { Fill, type InsideProps } from './inside.tsx'
+import { Fill, type InsideProps } from './fill.tsx'
 import { usePages } from './pages.ts'
 import { Problem, Read, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'

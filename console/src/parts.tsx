@@ -109,3 +109,13 @@ export function CopyButton({ text }: { text: string }) {
   }
   return <button type="button" onClick={() => void copy()}>{done ? 'Copied' : 'Copy'}</button>
 }
+
+/** The end of a form: what sends it, and a way out. */
+export function Buttons({ busy, close, label, danger, disabled }: { busy: boolean; close: () => void; label: string; danger?: boolean; disabled?: boolean }) {
+  return (
+    <div class="row end">
+      <button type="button" onClick={close}>Cancel</button>
+      <button type="submit" class={danger ? 'danger' : 'main'} disabled={busy || disabled}>{busy ? 'Working…' : label}</button>
+    </div>
+  )
+}

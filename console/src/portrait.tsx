@@ -1,5 +1,5 @@
 import type { Schemas } from '@slipbox/client'
-import type { InsideProps } from './inside.tsx'
+import type { InsideProps } from './fill.tsx'
 import { usePages } from './pages.ts'
 import { Empty, Problem, Read, Tags, Text, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'

@@ -1,7 +1,7 @@
 // Tests of what computes. They run on a bundle of the modules, which test.js makes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { axisOf, barsOf, daysBefore, dialogueOf, diffLists, diffWords, everyDay, flatten, formatBytes, formatRoute, formatSpan, keyInLink, parseConversation, parseRoute, place, plainly, reasonsOf, reveal, roundUp, sharesOf, shorten, splitMarks, treeOf } from '../build/compute.js'
+import { axisOf, barsOf, daysBefore, dialogueOf, diffLists, diffWords, everyDay, flatten, formatBytes, formatRoute, formatSpan, keyInLink, parseConversation, parseRoute, place, plainly, reasonsOf, reveal, roundUp, sharesOf, shorten, splitMarks, treeOf, waitingIn } from '../build/compute.js'
 
 test('an address leads where it was written', () => {
   for (const route of [
@@ -134,4 +134,13 @@ test('an error is said without what is meant for programs', () => {
 
 test('a length of time has the unit that people read', () => {
   assert.deepEqual([0, 950, 1500, 42_000, 61_000, 3_600_000 * 5, 86_400_000 * 3, Number.NaN].map(formatSpan), ['0 ms', '950 ms', '1.5 s', '42 s', '1 min', '5 h', '3 days', '—'])
+})
+
+test('what waits is said in words, with the time that it takes', () => {
+  const work = (...stages) => ({ dead: 0, stages })
+  assert.equal(waitingIn(work({ stage: 'links', waiting: 4444, seconds_left: 360 })), '4,444 notes are being linked, about 6 minutes')
+  assert.equal(waitingIn(work({ stage: 'vectors', waiting: 1 }, { stage: 'policy', waiting: 2, seconds_left: 20 })), '1 note waits for a vector · 2 tasks of the policy wait, less than a minute')
+  assert.equal(waitingIn({ dead: 3, stages: [{ stage: 'description', waiting: 10, seconds_left: 9000 }] }), '10 notes are being described, about 3 hours · 3 jobs given up')
+  assert.equal(waitingIn(work()), '')
+  assert.equal(waitingIn(undefined), '')
 })

@@ -56,6 +56,10 @@ func TestConsoleWork(t *testing.T) {
 	b.step("of one thing alone, by its name", chromedp.Click(`//tr[td[@data-label="Action" and normalize-space()="collection.create"]]//button[normalize-space()="broken"]`), text("not of broken alone"),
 		eventually(`[...document.querySelectorAll('[data-label="Action"]')].every(d => d.innerText.startsWith("collection."))`))
 	b.look("gateway")
+	b.step("a key for one user is made, and shown once", button("New key"), field("Name", "the hook"), field("User", "ida@example.com"), dialogButton("Create"), eventually(`document.querySelector("dialog pre")?.innerText.startsWith("sb_live_")`))
+	b.look("key")
+	b.step("and listed, and revoked after a second word", dialogButton("I have it"), gone(`//dialog`), eventually(`[...document.querySelectorAll('[aria-label="API keys"] tr')].some(r => r.innerText.includes("the hook") && r.innerText.includes("ida@example.com"))`),
+		chromedp.Click(`//button[@aria-label="Revoke the hook"]`), chromedp.Click(`//button[@aria-label="Yes, revoke the hook"]`), eventually(`[...document.querySelectorAll('[aria-label="API keys"] tr')].some(r => r.innerText.includes("the hook") && r.innerText.includes("revoked"))`))
 
 	operator := command(t, g.binary, "key", "create", "--operator", "--ttl", "1h", "--data", g.data)
 	b.step("who runs the gateway sees its tenants", chromedp.Click(`//header//button[normalize-space()="Sign out"]`), text("API key or token"),
