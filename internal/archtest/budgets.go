@@ -14,7 +14,7 @@ func Budgets() map[string]int {
 		"internal/api/docs":                         750,
 		"internal/mcp":                              2900,
 		"internal/oauth":                            1100,
-		"internal/console":                          110,
+		"internal/console":                          115,
 		"internal/worker":                           750,
 		"internal/api/route":                        120,
 		"internal/memory":                           4750,

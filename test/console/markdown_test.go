@@ -17,7 +17,9 @@ func TestMarkdown(t *testing.T) {
 		t.Helper()
 		return g.post(t, "/v1/collections/"+id+"/notes", map[string]any{"content": content})["note"].(map[string]any)["id"].(string)
 	}
-	at := func(note string) chromedp.Action { return chromedp.Navigate(g.url + "/console#/c/" + id + "/notes/" + note) }
+	at := func(note string) chromedp.Action {
+		return chromedp.Navigate(g.url + "/console#/c/" + id + "/notes/" + note)
+	}
 	plain := add("Nora moved to Oslo.")
 	b.step("a note without marks loads nothing", chromedp.Navigate(g.url+"/console#key="+g.key), text("marked"), at(plain), text("Nora moved to Oslo."), text("History"),
 		holds(`!performance.getEntriesByType("resource").some(r => r.name.includes("markdown"))`))
