@@ -1,6 +1,7 @@
 package api
 
 import (
+	"math"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -85,9 +86,38 @@ func (h *core) getCollection(c *gin.Context) error {
 		return err
 	}
 	out := wireCollection(&v.Collection, v.Counts)
-	out.Lineage, out.Index = wireLayers(v.Lineage), wireIndex(h.Recall.IndexState(v.View))
+	work, err := h.Jobs.Work(ctx, s, v.View)
+	if err != nil {
+		return err
+	}
+	out.Lineage, out.Index, out.Work = wireLayers(v.Lineage), wireIndex(h.Recall.IndexState(v.View)), h.wireWork(&work)
 	setRevision(c, v.Collection.Head)
 	return reply(c, http.StatusOK, out)
+}
+
+// wireWork returns what waits, by stage. What waits behind other stages takes as long as these, too.
+func (h *core) wireWork(w *memory.Work) *wire.Work {
+	out := &wire.Work{Stages: []wire.WorkStage{}, Dead: w.Dead}
+	for _, s := range []struct {
+		stage         wire.WorkStageStage
+		waits, before int64
+		unknown       bool // tasks take as long as they take
+	}{
+		{wire.WorkStageStageVectors, w.Vectors, w.Description, false},
+		{wire.WorkStageStageDescription, w.Description, w.Vectors + w.Links, false},
+		{wire.WorkStageStageLinks, w.Links, 0, false},
+		{wire.WorkStageStagePolicy, w.Policy, 0, true},
+	} {
+		if s.waits == 0 {
+			continue
+		}
+		shown := wire.WorkStage{Stage: s.stage, Waiting: s.waits}
+		if left, ok := w.Left(s.waits+s.before, h.now()); ok && !s.unknown {
+			shown.SecondsLeft = new(int64(math.Ceil(left.Seconds())))
+		}
+		out.Stages = append(out.Stages, shown)
+	}
+	return out
 }
 
 func (h *core) patchCollection(c *gin.Context) error {

@@ -69,6 +69,7 @@ type Jobs interface {
 	ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery) ([]memory.Job, error)
 	RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error)
 	CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error)
+	Work(ctx context.Context, s tenant.Scope, v memory.View) (memory.Work, error)
 	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
 }
 

@@ -33,6 +33,9 @@ func TestPendingNoteShowsItsError(t *testing.T) {
 		t.Errorf("%s", made.Body)
 	}
 	id, job := made.text("note.id"), "/v1/jobs/"+made.text("job.id")
+	if w := b.call(t, "one", "GET", c, ""); w.text("work.stages.0.stage") != "description" || w.number("work.stages.0.waiting") != 1 || w.number("work.dead") != 0 {
+		t.Errorf("what waits: %s", w.Body)
+	}
 	if n := b.call(t, "one", "GET", c, "").number("counts.pending"); n != 1 {
 		t.Errorf("%v pending", n)
 	}

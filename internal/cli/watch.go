@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,7 +83,11 @@ func (c *cli) followAll(ctx context.Context, to *client, query url.Values) error
 		// They are listed newest first, those that run last.
 		for n := len(left); n > 0; n-- {
 			seen++
-			err := c.follow(ctx, to, left[n-1], count(n, "job", "jobs")+" left, ")
+			before := count(n, "job", "jobs") + " left, "
+			if waits := c.waits(ctx, to, query.Get("collection")); waits != "" {
+				before = waits + "; "
+			}
+			err := c.follow(ctx, to, left[n-1], before)
 			if f, ok := errors.AsType[failure](err); ok && f.code == ExitRefused {
 				failed++
 			} else if r, ok := errors.AsType[*refusal](err); ok && r.Status == http.StatusNotFound {
@@ -101,6 +108,74 @@ func (c *cli) followAll(ctx context.Context, to *client, query url.Values) error
 		return c.errs.line("no job waits or runs")
 	}
 	return c.errs.line("no job is left")
+}
+
+// waits says what waits in a collection: a person sees it, so none is read for a pipe. "": nothing, or it is not known.
+func (c *cli) waits(ctx context.Context, to *client, collection string) string {
+	if collection == "" || c.asJSON() {
+		return ""
+	}
+	var found slipbox.Collection
+	if _, _, err := to.get(ctx, request{Method: http.MethodGet, Path: collections + "/" + collection}, &found); err != nil {
+		return "" // the jobs say what is wrong
+	}
+	return workOf(&found)
+}
+
+// workOf says what waits in a collection, and how long it takes: "4,444 notes are being linked, about 6 minutes".
+func workOf(of *slipbox.Collection) string {
+	if of.Work == nil {
+		return ""
+	}
+	linked := "learned from"
+	if of.Policy == "amem" {
+		linked = "linked"
+	}
+	var out []string
+	for _, s := range of.Work.Stages {
+		one, many, does := "note is", "notes are", ""
+		switch s.Stage {
+		case slipbox.WorkStageStageVectors:
+			does = " being embedded"
+		case slipbox.WorkStageStageDescription:
+			does = " being described"
+		case slipbox.WorkStageStageLinks:
+			does = " being " + linked
+		case slipbox.WorkStageStagePolicy:
+			one, many = "task is at work", "tasks are at work"
+		}
+		text := thousands(s.Waiting) + " " + one + does
+		if s.Waiting != 1 {
+			text = thousands(s.Waiting) + " " + many + does
+		}
+		if s.SecondsLeft != nil {
+			text += ", " + about(time.Duration(*s.SecondsLeft)*time.Second)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
+}
+
+// thousands formats a number with commas.
+func thousands(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// about formats an estimate of a time.
+func about(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "less than a minute"
+	case d < 90*time.Minute:
+		return "about " + count(int(math.Round(d.Minutes())), "minute", "minutes")
+	case d < 36*time.Hour:
+		return "about " + count(int(math.Round(d.Hours())), "hour", "hours")
+	}
+	return "about " + count(int(math.Round(d.Hours()/24)), "day", "days")
 }
 
 // follow prints the events of a job until it ends. A stream that breaks off is opened again, a few times in a row. before is

@@ -168,6 +168,34 @@ type Backlog struct {
 	Oldest  time.Time // since when the first waits: since it was made or, if that is later, due; zero: none waits
 }
 
+// Work is what waits in a collection, and how fast it went lately.
+type Work struct {
+	Vectors     int64 // jobs that only embed a note
+	Description int64 // other jobs in prepare
+	Links       int64 // jobs in decide
+	Policy      int64 // tasks that are due
+	Dead        int64 // jobs whose tries are used up
+
+	Ended       int64     // how many of the last jobs before those that wait were done
+	First, Last time.Time // when these ended; zero: none
+}
+
+// Limits of an estimate: from how few ends, and how long after the last one, nothing can be said.
+const (
+	minEnded = 5
+	maxStall = 2 * time.Minute
+)
+
+// Left estimates how long so many jobs take, at the rate of the last ones. ok is false when that is not known: few have ended, or
+// none lately.
+func (w *Work) Left(jobs int64, now time.Time) (left time.Duration, ok bool) {
+	if w.Ended < minEnded || now.Sub(w.Last) > maxStall || !now.After(w.First) {
+		return 0, false
+	}
+	seconds := now.Sub(w.First).Seconds() / float64(w.Ended) * float64(jobs)
+	return time.Duration(seconds * float64(time.Second)), true
+}
+
 // Due names a collection with work; ids only, so that it may cross tenants.
 type Due struct {
 	Tenant     uuid.UUID

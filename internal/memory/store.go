@@ -542,6 +542,8 @@ type JobControl interface {
 	// JobsAhead returns a job and, unless it has ended, how many jobs of the same collection in prepare or
 	// decide have not ended and have a lower Seq.
 	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (j Job, ahead int, err error)
+	// Work counts what waits in the collection of a view, by an index.
+	Work(ctx context.Context, s tenant.Scope, v View) (Work, error)
 	// RetryJob puts a dead, failed or canceled job, or one that waits for its next try, at the end of the
 	// queue; else Conflict.
 	RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit AuditEntry) (Job, error)

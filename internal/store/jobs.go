@@ -47,6 +47,8 @@ type JobRows interface {
 	// CountJobsBefore counts the jobs of a collection, except tasks, that have not ended and have a
 	// lower Seq.
 	CountJobsBefore(ctx context.Context, j memory.Job) (int, error)
+	// CountWork counts what waits in a collection, task by task if it is due at a time.
+	CountWork(ctx context.Context, tenantID, collection uuid.UUID, now time.Time) (memory.Work, error)
 	JobWrites
 }
 
@@ -200,6 +202,83 @@ func (b *Base) JobsAhead(ctx context.Context, s tenant.Scope, id uuid.UUID) (j m
 		return err
 	})
 	return j, ahead, err
+}
+
+// Work implements memory.Queue.
+func (b *Base) Work(ctx context.Context, s tenant.Scope, v memory.View) (w memory.Work, err error) {
+	if err := v.Check(s); err != nil {
+		return w, err
+	}
+	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		w, err = q.CountWork(ctx, s.Tenant(), v.Collection.ID, b.now())
+		return err
+	})
+	return w, err
+}
+
+// Names of counts that are of no stage.
+const (
+	countEmbedding = "embedding"
+	countDead      = "dead"
+)
+
+// WorkParts are what the engines say differently: jobs read by an index, the condition that a task is due, and the payload as text. The
+// parameters 1 and 2 are tenant and collection, 3 what is said with each statement.
+type WorkParts struct {
+	From               func(index string) string
+	Parameter          string // the prefix of parameters
+	Due, PayloadAsText string
+}
+
+func (p *WorkParts) of() string {
+	return "tenant = " + p.Parameter + "1 AND collection = " + p.Parameter + "2"
+}
+
+// Counts selects what waits: the stage and the number. Parameter 3 is the time at which tasks are due.
+func (p *WorkParts) Counts() string {
+	const open = " AND state IN ('queued', 'running') AND "
+	waiting := p.From("jobs_waiting") + " WHERE " + p.of() + open
+	return "SELECT stage, COUNT(*) FROM " + waiting + "stage IN ('prepare', 'decide') GROUP BY stage" +
+		" UNION ALL SELECT 'task', COUNT(*) FROM " + waiting + "stage = 'task' AND " + p.Due +
+		" UNION ALL SELECT '" + countEmbedding + "', COUNT(*) FROM " + p.From("jobs_embedding") + " WHERE " + p.of() + open + p.PayloadAsText + ` = '{"embed_only":true}'` +
+		" UNION ALL SELECT '" + countDead + "', COUNT(*) FROM " + p.From("jobs_dead") + " WHERE " + p.of() + " AND state = 'dead'"
+}
+
+// lastEnded is how many jobs a rate is taken from.
+const lastEnded = "64"
+
+// Ended selects how many of the last jobs before the first that waits were done, and when the first and the last of them ended. Parameter
+// 3 is the stage of the one that waits; those that are tried again are left out, as others overtake them.
+func (p *WorkParts) Ended() string {
+	return "SELECT n, since, until FROM (SELECT COUNT(*) AS n, MIN(finished_at) AS since, MAX(finished_at) AS until FROM (" +
+		"SELECT finished_at, state, stage FROM " + p.From("jobs_collection") + " WHERE " + p.of() + " AND id < (SELECT id FROM " + p.From("jobs_waiting") + " WHERE " + p.of() +
+		" AND stage = " + p.Parameter + "3 AND state IN ('queued', 'running') AND attempts = 0 ORDER BY seq LIMIT 1) ORDER BY id DESC LIMIT " + lastEnded +
+		") page WHERE state = 'done' AND stage IN ('prepare', 'decide')) page WHERE n > 0"
+}
+
+// AddCount adds a row of WorkCounts.
+func AddCount(w *memory.Work, name string, n int64) {
+	switch name {
+	case string(memory.StagePrepare):
+		w.Description += n
+	case string(memory.StageDecide):
+		w.Links = n
+	case string(memory.StageTask):
+		w.Policy = n
+	case countEmbedding:
+		w.Vectors = n
+		w.Description -= n
+	case countDead:
+		w.Dead = n
+	}
+}
+
+// FirstStage returns the stage whose first job waits for those that ended last; ok is false when none waits.
+func FirstStage(w *memory.Work) (stage memory.Stage, ok bool) {
+	if w.Links > 0 {
+		return memory.StageDecide, true
+	}
+	return memory.StagePrepare, w.Description+w.Vectors > 0
 }
 
 // RetryJob implements memory.Queue.

@@ -774,3 +774,10 @@ func (ob *observed) Webhook(ctx context.Context, s tenant.Scope, id uuid.UUID) (
 	defer finish(&err)
 	return ob.Store.Webhook(ctx, s, id)
 }
+
+// Work implements Store.
+func (ob *observed) Work(ctx context.Context, s tenant.Scope, v memory.View) (out1 memory.Work, err error) {
+	ctx, finish := ob.begin(ctx, "Work", s.Tenant(), v.Collection.ID)
+	defer finish(&err)
+	return ob.Store.Work(ctx, s, v)
+}

@@ -40,7 +40,7 @@ func TestConsoleWork(t *testing.T) {
 
 	broken := g.post(t, "/v1/collections", map[string]any{"name": "broken", "policy": "amem", "policy_config": map[string]any{"model": "failing"}})["id"].(string)
 	g.post(t, "/v1/collections/"+broken+"/notes", map[string]any{"content": "Nora has a cat."})
-	b.step("a job runs", chromedp.Navigate(g.url+"/console#/c/"+broken+"/jobs"), eventually(`document.querySelector(".jobs .state.running")`), watchShifts())
+	b.step("a job runs", chromedp.Navigate(g.url+"/console#/c/"+broken+"/jobs"), eventually(`document.querySelector(".jobs .state.running")`), eventually(`/1 note (is being|waits)/.test(document.querySelector(".head").innerText)`), watchShifts())
 	close(fail)
 	b.step("and fails, and moves nothing", eventually(`document.querySelector(".jobs summary")`), steady())
 	b.look("jobs-failed")

@@ -114,6 +114,25 @@ func (q *session) CountJobsBefore(ctx context.Context, j memory.Job) (n int, err
 	return n, err
 }
 
+var workParts = store.WorkParts{
+	From: func(string) string { return "jobs" }, Parameter: "$", Due: "(not_before IS NULL OR not_before <= $3)", PayloadAsText: "payload::text",
+}
+
+// CountWork implements store.JobRows.
+func (q *session) CountWork(ctx context.Context, tenantID, collection uuid.UUID, now time.Time) (w memory.Work, err error) {
+	err = q.each(ctx, workParts.Counts(), []any{tenantID, collection, now}, func(rows pgx.Rows) error {
+		var name string
+		var n int64
+		err := rows.Scan(&name, &n)
+		store.AddCount(&w, name, n)
+		return err
+	})
+	if stage, ok := store.FirstStage(&w); err == nil && ok {
+		_, err = q.get(ctx, workParts.Ended(), []any{tenantID, collection, string(stage)}, &w.Ended, store.Time(&w.First), store.Time(&w.Last))
+	}
+	return w, err
+}
+
 // RequeueJob implements store.JobWrites. It goes with the next statement.
 func (q *session) RequeueJob(_ context.Context, j memory.Job, seq int64) error {
 	q.later("UPDATE jobs SET state = 'queued', seq = $3, attempts = 0, claims = 0, losses = 0, alone = 0, error = '', not_before = NULL, awaits = "+zeroID+", finished_at = NULL WHERE tenant = $1 AND id = $2",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -68,6 +69,13 @@ func TestPlans(t *testing.T) {
 			_, err := q.ListJobs(ctx, b.scope, memory.JobQuery{Collection: id, State: memory.JobDead, Limit: 5}, time.Now())
 			return err
 		},
+		"work": func(ctx context.Context, q *session) error {
+			_, err := q.CountWork(ctx, id, uuid.New(), time.Now())
+			if err == nil {
+				_, err = q.get(ctx, workParts.Ended(), []any{id, id, memory.StageDecide}, new(int64), new(int64), new(int64))
+			}
+			return err
+		},
 		"waiting": func(ctx context.Context, q *session) error { _, err := q.HasUnfinished(ctx, id, layers); return err },
 	} {
 		conn, err := b.read.db.Conn(t.Context())
@@ -97,9 +105,12 @@ func TestPlans(t *testing.T) {
 	}
 }
 
+// parameter is a place of a value in a statement.
+var parameter = regexp.MustCompile(`\?\d*`)
+
 func plan(t *testing.T, q *session, text string) (steps []string) {
 	t.Helper()
-	rows, err := q.conn.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+strings.ReplaceAll(text, "?", "X'00'"))
+	rows, err := q.conn.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+parameter.ReplaceAllString(text, "X'00'"))
 	if err != nil {
 		t.Fatal(err)
 	}

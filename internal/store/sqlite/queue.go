@@ -338,6 +338,26 @@ func (q *session) CountJobsBefore(ctx context.Context, j memory.Job) (n int, err
 	return n, err
 }
 
+// workParts: without the names of indexes SQLite reads all jobs of the tenant.
+var workParts = store.WorkParts{
+	From: func(index string) string { return "jobs INDEXED BY " + index }, Parameter: "?", Due: "not_before <= ?3", PayloadAsText: "payload",
+}
+
+// CountWork implements store.JobRows.
+func (q *session) CountWork(ctx context.Context, tenantID, collection uuid.UUID, now time.Time) (w memory.Work, err error) {
+	err = q.each(ctx, workParts.Counts(), []any{tenantID, collection, now}, func(rows *sql.Rows) error {
+		var name string
+		var n int64
+		err := rows.Scan(&name, &n)
+		store.AddCount(&w, name, n)
+		return err
+	})
+	if stage, ok := store.FirstStage(&w); err == nil && ok {
+		_, err = q.get(ctx, workParts.Ended(), []any{tenantID, collection, stage}, &w.Ended, store.Time(&w.First), store.Time(&w.Last))
+	}
+	return w, err
+}
+
 // RequeueJob implements store.JobWrites.
 func (q *session) RequeueJob(ctx context.Context, j memory.Job, seq int64) error {
 	_, err := q.exec(ctx, "UPDATE jobs SET state = 'queued', seq = ?, attempts = 0, claims = 0, losses = 0, alone = 0, error = '', not_before = 0, awaits = zeroblob(16), finished_at = 0 WHERE tenant = ? AND id = ?", seq, j.Tenant, j.ID)

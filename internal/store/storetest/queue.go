@@ -29,6 +29,7 @@ func queueCases() []testCase {
 		{"Lists", listJobs},
 		{"Trace", jobTrace},
 		{"Backlog", backlog},
+		{"Work", countWork},
 		{"Upkeep", claimUpkeep},
 		{"Awaits", awaits},
 		{"LostLeases", lostLeases},
@@ -45,6 +46,57 @@ func seqs(jobs []memory.Job) (out []int64) {
 func (w *world) due(at time.Time) int {
 	w.t.Helper()
 	return len(must(w.DueCollections(w.ctx, at, 10))(w.t))
+}
+
+// countWork: what waits in a collection is counted by stage, with what ended before it; what other collections have is not.
+func countWork(_ *testing.T, w *world) {
+	c, other := w.collection("c"), w.collection("other")
+	now := func() memory.Work { return must(w.Work(w.ctx, w.all, w.view(c.ID)))(w.t) }
+	w.assertf(now() == memory.Work{}, "nothing waits: %+v", now())
+	for range 20 {
+		w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare})
+	}
+	w.job(other.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare})
+	for range 3 {
+		w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare, Payload: memory.EmbedOnly()})
+	}
+	w.job(c.ID, memory.Job{Kind: memory.JobPolicy, Stage: memory.StageTask})
+	w.job(c.ID, memory.Job{Kind: memory.JobPolicy, Stage: memory.StageTask, NotBefore: w.clock.Now().Add(time.Hour)})
+	w.job(c.ID, memory.Job{Kind: memory.JobWebhook, Stage: memory.StageSend})
+	w.assertf(now() == memory.Work{Description: 20, Vectors: 3, Policy: 1}, "all waits: %+v", now())
+	_, known := new(now()).Left(20, w.clock.Now())
+	w.assertf(!known, "nothing has ended, so nothing is known of the rate")
+
+	end := func(stage memory.Stage, end memory.JobEnd) time.Time {
+		claimed, lease := w.claim(c.ID, stage, 1)
+		w.assertf(len(claimed) == 1, "claimed %+v", claimed)
+		w.clock.Advance(time.Second)
+		w.noError(w.ReleaseJob(w.ctx, w.all, claimed[0].ID, lease, end))
+		return w.clock.Now()
+	}
+	near := func(a, b time.Time) bool { return b.Sub(a).Abs() < time.Millisecond } // the clock of tests moves a little with each look
+	for range 15 {
+		end(memory.StagePrepare, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide})
+	}
+	first := end(memory.StageDecide, memory.JobEnd{State: memory.JobDone, Stage: memory.StageDecide})
+	var last time.Time
+	for range 9 {
+		last = end(memory.StageDecide, memory.JobEnd{State: memory.JobDone, Stage: memory.StageDecide})
+	}
+	got := now()
+	w.assertf(near(got.First, first) && near(got.Last, last), "ended from %v to %v, want %v to %v", got.First, got.Last, first, last)
+	got.First, got.Last = time.Time{}, time.Time{}
+	w.assertf(got == memory.Work{Description: 5, Vectors: 3, Links: 5, Policy: 1, Ended: 10}, "%+v", got)
+	w.clock.Advance(time.Second)
+	left, known := new(now()).Left(5, w.clock.Now())
+	w.assertf(known && left.Round(time.Second) == 5*time.Second, "five jobs take %v (%v) at one in a second", left, known)
+	w.clock.Advance(time.Hour)
+	_, known = new(now()).Left(5, w.clock.Now())
+	w.assertf(!known, "nothing has ended for an hour, so nothing is known")
+	end(memory.StageDecide, memory.JobEnd{State: memory.JobDead, Stage: memory.StageDecide, Error: "x"})
+	got = now()
+	w.assertf(got.Dead == 1 && got.Links == 4 && got.Policy == 2, "%+v", got)
+	w.assertf(must(w.Work(w.ctx, w.all, w.view(other.ID)))(w.t) == memory.Work{Description: 1}, "another collection has its own")
 }
 
 // backlog: the jobs of all tenants that could be done are counted by stage. Running and ended jobs, and

@@ -286,6 +286,7 @@ func reachTable() map[string]reachCase {
 		"ListJobs": none(func(w *world, s tenant.Scope, _ targets) error {
 			return noneVisible(w.ListJobs(w.ctx, s, memory.JobQuery{}))
 		}),
+		"Work":      both(func(w *world, s tenant.Scope, g targets) error { return errOf(w.Work(w.ctx, s, g.view)) }),
 		"JobsAhead": both(func(w *world, s tenant.Scope, g targets) error { _, _, err := w.JobsAhead(w.ctx, s, g.job); return err }),
 		"RetryJob": both(func(w *world, s tenant.Scope, g targets) error {
 			return errOf(w.RetryJob(w.ctx, s, g.job, memory.AuditEntry{}))
