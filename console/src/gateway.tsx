@@ -154,7 +154,7 @@ function Audit({ collections }: { collections: readonly Schemas['Collection'][] 
 
 /** Writes what an entry says besides, without the marks of a program. */
 function detailOf(detail: Record<string, unknown>): string {
-  return Object.entries(detail).map(([k, v]) => `${k.replaceAll('_', ' ')}: ${Array.isArray(v) ? v.map(String).join(', ') : typeof v === 'object' ? JSON.stringify(v) : String(v)}`).join(' · ')
+  return Object.entries(detail).filter(([, v]) => v !== '' && v !== false && v !== null).map(([k, v]) => `${k.replaceAll('_', ' ')}: ${Array.isArray(v) ? v.map(String).join(', ') : typeof v === 'object' ? JSON.stringify(v) : String(v)}`).join(' · ')
 }
 
 function Tenants() {

@@ -58,7 +58,7 @@ func TestConsent(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 	b.step("who runs the gateway sees what the program may do", chromedp.Navigate(g.url+"/console#key="+g.key), text("Nothing is remembered yet"), chromedp.Navigate(g.url+"/console#/gateway"),
-		eventually(`document.querySelector('[data-label="Program"]')?.innerText.includes("日本") && document.querySelector('[data-label="Memory of"]').innerText === "ida@example.com"`))
+		eventually(`document.querySelector('[aria-label="Connected programs"] [data-label="Program"]')?.innerText.includes("日本") && document.querySelector('[aria-label="Connected programs"] [data-label="Memory of"]').innerText === "ida@example.com"`))
 	b.look("grants")
 	b.step("and ends it, after a second word", button("Disconnect"), button("Yes, disconnect"), text("None. A program that connects"))
 	b.step("the program is refused", chromedp.Navigate(address()), button("Refuse"), text("error=access_denied"))
