@@ -1,5 +1,10 @@
-import type { Schemas } from '@slipbox/client'
 import { count, plural } from './text.ts'
+
+/** What the API says of what waits in a memory. */
+interface Work {
+  stages: readonly { stage: string; waiting: number; seconds_left?: number }[]
+  dead: number
+}
 
 /** What happens to so many notes in a stage. */
 const doing: Record<string, (n: number) => string> = {
@@ -10,7 +15,7 @@ const doing: Record<string, (n: number) => string> = {
 }
 
 /** Says what waits in a memory and how long that takes; empty when all is done. */
-export function waitingIn(work: Schemas['Work'] | undefined): string {
+export function waitingIn(work: Work | undefined): string {
   const stages = (work?.stages ?? []).filter(s => s.waiting > 0).map(s => `${(doing[s.stage] ?? (n => `${count(n)} wait`))(s.waiting)}${lasting(s.seconds_left)}`)
   return [...stages, ...(work && work.dead > 0 ? [`${plural(work.dead, 'job')} given up`] : [])].join(' · ')
 }

@@ -41,6 +41,6 @@ func TestMarkdown(t *testing.T) {
 	b.look("hostile")
 
 	deep := add("**deep** " + strings.Repeat("- ", 30_000) + "the end")
-	b.step("a note that is nested without end is shown", at(deep), text("show all"), button("show all 60,015 characters"), eventually(`document.querySelector(".content").innerText.includes("the end")`))
+	b.step("a note that is nested without end is shown", at(deep), text("show all"), button("show all 60,016 characters"), eventually(`document.querySelector(".content").innerText.includes("the end")`))
 	b.done()
 }
