@@ -76,7 +76,10 @@ function EditBlock({ of, collection, close, done }: { of: Schemas['Block'] | und
   const submit = async (e: Event) => {
     e.preventDefault()
     await run(async () => {
-      await api.call('put', '/v1/collections/{collection}/blocks/{label}', { path: { collection, label: label.trim() }, body: { value }, ...(of && { headers: { 'If-Match': `"${of.version}"` } }) })
+      const path = { collection, label: label.trim() }
+      const now = of && await api.full('get', '/v1/collections/{collection}/blocks/{label}', { path })
+      if (now && now.body.value !== of.value) throw new Error(`The agent has changed this block meanwhile. It says now: ${now.body.value}`)
+      await api.call('put', '/v1/collections/{collection}/blocks/{label}', { path, body: { value }, ...(now?.etag && { headers: { 'If-Match': now.etag } }) })
       close()
       done()
     })
