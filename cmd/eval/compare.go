@@ -64,7 +64,7 @@ A run that was cut off goes on where it was, with the same command.`,
 	f.StringVar(&c.Model, "model", "", "model of the gateway that answers, and that policies ask (default: its main one)")
 	f.StringVar(&c.Judge, "judge", "", "model of the gateway that judges the answers (default: none)")
 	f.IntVar(&c.generated, "generate", 0, "add a generated history of so many tokens, with questions about it")
-	f.StringVar(&c.document, "write", "", "Markdown `file` to write the tables to, between the lines <!-- comparison --> and <!-- /comparison -->")
+	f.StringVar(&c.document, "write", "", "Markdown `file` to write the first table to, between the lines <!-- comparison --> and <!-- /comparison -->")
 	return cmd
 }
 
@@ -130,7 +130,7 @@ func (c *compareOptions) report(ctx context.Context, stdout io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("read: %w", err)
 		}
-		if text, err = eval.ReplaceBetween(text, "comparison", "\n"+r.Markdown()+"\n"); err != nil {
+		if text, err = eval.ReplaceBetween(text, "comparison", "\n"+r.Table()+"\n"); err != nil {
 			return fmt.Errorf("%s: %w", c.document, err)
 		}
 		if err := os.WriteFile(c.document, text, 0o644); err != nil { //nolint:gosec // documentation

@@ -145,7 +145,7 @@ func TestExperimentRefused(t *testing.T) {
 		{"the gateway has no policy \"mem9\"; it has amem", []string{talk, "--variant", "amem", "--variant", "mem9"}},
 		{"mem0 has no setting \"hat\"; it has ", []string{talk, "--variant", "amem", "--variant", "mem0,hat=1"}},
 		{"similar", []string{talk, "--variant", "amem", "--variant", "mem0,similar=-1"}},
-		{"is no SETTING=VALUE", []string{talk, "--variant", "amem", "--variant", "mem0,similar"}},
+		{"is not SETTING=VALUE", []string{talk, "--variant", "amem", "--variant", "mem0,similar"}},
 		{"2 to 20 variants", []string{talk, "--variant", "amem"}},
 		{"two variants are called", []string{talk, "--variant", "amem", "--variant", "amem"}},
 		{"name a policy", []string{talk, "--variant", "amem", "--variant", "x:"}},

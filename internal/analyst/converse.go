@@ -89,7 +89,7 @@ type exchange struct {
 	since []memory.Turn
 }
 
-// lastExchange returns the last exchange of a dialogue. An alert is no beginning of one: it comes up in an exchange.
+// lastExchange returns the last exchange of a dialogue. An alert does not begin one: it comes up in an exchange.
 func lastExchange(d *memory.Dialogue) exchange {
 	for i, t := range slices.Backward(d.Turns) {
 		switch {

@@ -35,7 +35,7 @@ func step(t *testing.T, said string, results ...string) memory.Turn {
 }
 
 // TestConverse: a question is looked up and answered with what was found, a long text is archived, anything else is
-// noted. An alert between two steps is no question, and neither is what begins a run by itself.
+// noted. An alert between two steps is not a question, and neither is what begins a run by itself.
 func TestConverse(t *testing.T) {
 	t.Parallel()
 	found := "Page 1 of 1: 2 messages, by their words, best first.\n" + `{"time":"2026-01-03 10:00","role":"user","content":"Where is the car?"}` + "\n" + `{"time":"2026-01-02 10:00","role":"user","content":"I parked on level 3."}`

@@ -130,7 +130,7 @@ func spoken(turns []memory.Utterance) []string {
 	return all
 }
 
-// stated returns the sentences of a message that are no questions and hold no secret, with the name of who
+// stated returns the sentences of a message that are not questions and hold no secret, with the name of who
 // says them.
 func stated(u memory.Utterance) []string {
 	sentences := slices.DeleteFunc(sentencesOf([]string{u.Content}), func(s string) bool {

@@ -46,8 +46,8 @@ func TestDay(t *testing.T) {
 	}
 }
 
-// TestDays: the history has each day behind its date, within its bound, the newest for sure.
-func TestDays(t *testing.T) {
+// TestHistoryHasEachDayBehindItsDate: the history has each day behind its date, within its bound, the newest for sure.
+func TestHistoryHasEachDayBehindItsDate(t *testing.T) {
 	t.Parallel()
 	in := memorybank.OverallInput{Days: []memorybank.DatedText{{Date: "2026-08-02", Text: "Ann plays the cello."}, {Date: "2026-08-01", Text: "安养了一只猫。"}}}
 	if got := summarizeDays(in).Summary; got != "2026-08-01: 安养了一只猫。 2026-08-02: Ann plays the cello." {
@@ -59,8 +59,8 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestPortrait: what the caller stated is repeated, and nothing is invented.
-func TestPortrait(t *testing.T) {
+// TestPortraitInventsNothing: what the caller stated is repeated, and nothing is invented.
+func TestPortraitInventsNothing(t *testing.T) {
 	t.Parallel()
 	got := portray(memorybank.OverallInput{Meta: map[string]string{"name": "Ann", "hobbies": "climbing and chess"}})
 	if got.Portrait != "hobbies: climbing and chess. name: Ann." || got.ReplyStrategy != "" {

@@ -54,7 +54,7 @@ func extract(r *reader, in mem0.ExtractInput) mem0.Extraction {
 
 // quotation is a sentence that is kept, with what is needed to understand it.
 type quotation struct {
-	turn, at int    // its turn, and its place in it
+	turn, at int    // its turn, and its position in it
 	before   string // of the turn before
 	words    string
 	worth    float64

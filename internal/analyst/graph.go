@@ -47,7 +47,7 @@ func findConflicts(mem0.ConflictsInput) mem0.ConflictsFound {
 	return mem0.ConflictsFound{Invalidate: []mem0.Triple{}}
 }
 
-// namesAtMost is the share of words with a capital letter from which capitals are no sign of a name: people who shout write
+// namesAtMost is the share of words with a capital letter from which capitals are not a sign of a name: people who shout write
 // all words with them.
 const namesAtMost = 0.45
 

@@ -26,7 +26,7 @@ func findTriples(in layered.TriplesInput) layered.TriplesAnswer {
 const sameTopic = 0.25
 
 // abstract quotes of each item the sentence that says most. An item that shares few terms with each other one, or states
-// nothing, is no source.
+// nothing, is not a source.
 func abstract(in layered.AbstractInput) layered.Abstract {
 	out := layered.Abstract{Sources: []int{}}
 	terms := make([][]string, len(in.Items))

@@ -19,7 +19,7 @@ const defaultChars = 1200
 type statement struct {
 	text  string
 	terms []string // each once
-	place int      // its place in the order of the texts
+	place int      // its position in the order of the texts
 	score float64
 }
 

@@ -294,8 +294,8 @@ func sharedWeight(a, b []string, weight func(term string) float64) (sum float64)
 	return sum
 }
 
-// profile adds to the profile what the person stated, each sentence behind its date; the oldest ones leave when there
-// is no room. It finds no dimensions: a level is a judgment. What a model found stays.
+// profile adds to the profile what the person stated, each sentence behind its date; the oldest ones leave for
+// want of room. It finds no dimensions: a level is a judgment. What a model found stays.
 func profile(r *reader, in memoryos.ProfileInput) memoryos.Profile {
 	lines := sentencesOf([]string{in.Old.Text})
 	known := text.Normalize(in.Old.Text)

@@ -18,9 +18,9 @@ func page(after time.Duration, said, answered string) memoryos.CallPage {
 	return memoryos.CallPage{Messages: []memory.Utterance{u, a}}
 }
 
-// TestContinues: pages that are alike belong together, the more alike the longer the time between them; a page that
+// TestAlikePagesBelongTogether: pages that are alike belong together, the more alike the longer the time between them; a page that
 // says next to nothing belongs to the one just before it.
-func TestContinues(t *testing.T) {
+func TestAlikePagesBelongTogether(t *testing.T) {
 	t.Parallel()
 	cello := page(0, "I practice Bach on my cello before the concert.", "Lovely.")
 	for name, c := range map[string]struct {
@@ -44,7 +44,7 @@ func TestContinues(t *testing.T) {
 	}
 }
 
-// TestThemes: pages are grouped by the rare terms that they share. Names and roles are no words of a theme, also when a
+// TestThemes: pages are grouped by the rare terms that they share. Names and roles are not words of a theme, also when a
 // summary is made again from the one before it.
 func TestThemes(t *testing.T) {
 	t.Parallel()
@@ -74,8 +74,8 @@ func TestThemes(t *testing.T) {
 	}
 }
 
-// TestChain: the summary of a chain keeps what it said and takes in what the next page says.
-func TestChain(t *testing.T) {
+// TestChainKeepsWhatItSaid: the summary of a chain keeps what it said and takes in what the next page says.
+func TestChainKeepsWhatItSaid(t *testing.T) {
 	t.Parallel()
 	next := page(0, "Plum died last night.", "I am so sorry.")
 	got := summarizeChain(memoryos.MetaInput{Old: "I have two cats, Biscuit and Plum.", Page: next}).Meta

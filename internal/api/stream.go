@@ -65,10 +65,9 @@ func (h *core) follow(ctx context.Context, s tenant.Scope, id uuid.UUID, out *ev
 	}, nil)
 }
 
-// relay runs watch beside a stream until it ends. What watch sends is done in the goroutine of the stream, as is say,
-// which is called at first, whenever the channel that it has returned is closed, and before what watch sends; nil: there is nothing to
-// say. Between, the connection is kept alive. Before anything of watch is sent, and each time that the connection is kept alive, the
-// credential must still be accepted.
+// relay runs watch beside a stream until it ends. What watch sends runs in the goroutine of the stream, and so does say: first,
+// whenever the channel that it returned is closed, and before what watch sends. A nil say is not called. Between, the connection is
+// kept alive. The credential must still be accepted before anything of watch is sent, and each time that the connection is kept alive.
 func relay(ctx context.Context, out *eventStream, watch func(ctx context.Context, send func(func() error) error) error, say func() (<-chan struct{}, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -57,6 +57,30 @@ var bannedWords = []struct {
 	{regexp.MustCompile(`(?i)\bof old(?:[.,;:)]|$)`), "earlier"},
 }
 
+// clearPackages are the folders whose comments have no word that means two things, tests and the folders in
+// unclearPackages excluded.
+var (
+	clearPackages = []string{
+		"internal/analyst/", "internal/cache/", "internal/cli/", "internal/clone/", "internal/eval/", "internal/llm/", "internal/mcp/",
+		"internal/memory/", "internal/merge/", "internal/oauth/", "internal/redis/", "internal/said/", "internal/telemetry/", "internal/text/",
+		"internal/when/", "internal/worker/",
+	}
+	unclearPackages = []string{"internal/memory/policy/memoryos/"}
+)
+
+// unclearWords are searched for in clearPackages, as bannedWords are everywhere. What isMissing matches is
+// left out before.
+var (
+	isMissing    = word(`there(?: is| are| was| were|'s) no|(?:is|are|was|were) no (?:longer|more|other|better|less)`)
+	unclearWords = []struct {
+		expr    *regexp.Regexp
+		instead string
+	}{
+		{word(`at once`), "concurrently, immediately, in one call"},
+		{word(`(?:is|are|was|were) no [a-z]+`), "is not a …, are not …"},
+	}
+)
+
 // goodWords are phrases that hold a banned word in a common meaning.
 var goodWords = word(`stands? (?:in )?for|stand-ins?|stand-?alone`)
 
@@ -160,6 +184,9 @@ func (r *reader) comments(file *ast.File) {
 				for _, reason := range checkWords(line) {
 					r.found = append(r.found, Remark{r.file, first + i, reason})
 				}
+				for _, reason := range checkClear(r.file, line) {
+					r.found = append(r.found, Remark{r.file, first + i, reason})
+				}
 			}
 		}
 	}
@@ -187,6 +214,23 @@ func checkWords(line string) []string {
 	}
 	for _, m := range britishWord.FindAllString(line, -1) {
 		found = append(found, fmt.Sprintf("%q is British spelling", m))
+	}
+	return found
+}
+
+// checkClear returns the words of a comment's line that mean two things, in files of clearPackages.
+func checkClear(file, line string) []string {
+	in := func(folder string) bool { return strings.HasPrefix(file, folder) }
+	if strings.HasSuffix(file, "_test.go") || !slices.ContainsFunc(clearPackages, in) || slices.ContainsFunc(unclearPackages, in) {
+		return nil
+	}
+
+	var found []string
+	line = isMissing.ReplaceAllString(line, "")
+	for _, w := range unclearWords {
+		if m := w.expr.FindString(line); m != "" {
+			found = append(found, fmt.Sprintf("%q means two things; write: %s", m, w.instead))
+		}
 	}
 	return found
 }

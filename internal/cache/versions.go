@@ -99,7 +99,7 @@ func (v *Versions) Forget(ctx context.Context, tenantID, layer uuid.UUID) error 
 	})
 }
 
-// forgetPage is how many keys Redis looks at, at once.
+// forgetPage is how many keys Redis looks at in one step of a scan.
 const forgetPage = 1000
 
 // keyPrefix begins every key of the cache in Redis. A new form of the values gets a new number.

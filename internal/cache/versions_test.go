@@ -229,7 +229,7 @@ func (w *shelf) contents(v *Versions, view memory.View, keys ...memory.Version) 
 }
 
 // Each level saves reads of the next one: a second read uses the process, a second gateway Redis.
-func TestLevels(t *testing.T) {
+func TestEachLevelSavesReadsOfTheNext(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
 	w := newShelf(t)
@@ -413,7 +413,7 @@ func TestBytes(t *testing.T) {
 }
 
 // What was removed from a layer, or from all of a tenant, is no longer in Redis; the versions of others are.
-func TestForgotten(t *testing.T) {
+func TestRemovedVersionsLeaveRedis(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
 	for _, all := range []bool{false, true} {

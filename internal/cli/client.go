@@ -143,7 +143,7 @@ func temporary(err error) bool {
 	return ok && coded.ExitCode() == ExitAway
 }
 
-// stranger is the error for an answer that is no problem document: of a proxy, or of another program.
+// stranger is the error for an answer that is not a problem document: of a proxy, or of another program.
 func (c *client) stranger(status int) error {
 	code := ExitRefused
 	if status >= http.StatusInternalServerError {
@@ -247,7 +247,7 @@ func parseBase(raw string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(raw))
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "", fmt.Errorf("%q is no address of a gateway; it looks like http://127.0.0.1:8080", raw)
+		return "", fmt.Errorf("%q is not an address of a gateway; it looks like http://127.0.0.1:8080", raw)
 	case u.User != nil, u.RawQuery != "", u.Fragment != "", strings.HasSuffix(u.Path, "/console"):
 		return "", fmt.Errorf("the address of a gateway has no user, password, query, fragment or /console, as in %s://%s; `slipbox login` asks for the key", u.Scheme, u.Host)
 	}

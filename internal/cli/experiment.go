@@ -116,7 +116,7 @@ func parseVariants(specs []string) (out []variant, err error) {
 			}
 			key, text, ok := strings.Cut(setting, "=")
 			if !ok {
-				return nil, fmt.Errorf("--variant %q: %q is no SETTING=VALUE", spec, strings.TrimSpace(setting))
+				return nil, fmt.Errorf("--variant %q: %q is not SETTING=VALUE", spec, strings.TrimSpace(setting))
 			}
 			text = strings.TrimSpace(text)
 			var value any

@@ -281,7 +281,7 @@ func ids(list []string) (out []string, err error) {
 	for _, text := range list {
 		id, err := uuid.Parse(text)
 		if err != nil {
-			return nil, fmt.Errorf("--note %q is no id of a note; `slipbox diff` prints them", text)
+			return nil, fmt.Errorf("--note %q is not an id of a note; `slipbox diff` prints them", text)
 		}
 		out = append(out, id.String())
 	}

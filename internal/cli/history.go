@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// chunkLines and chunkBytes bound what is sent of a history at once: the newest part can be searched while others load, and
+	// chunkLines and chunkBytes bound what is sent of a history in one request: the newest part can be searched while others load, and
 	// little is sent again after an interrupt.
 	chunkLines = 1_000
 	chunkBytes = 4 << 20
@@ -167,7 +167,7 @@ func (i *importing) routeOf(format, policy string) string {
 	return ""
 }
 
-// maxDocument bounds a file that is sent whole, in bytes: what the gateway takes at once.
+// maxDocument bounds a file that is sent whole, in bytes: what the gateway takes in one request.
 const maxDocument = 32 << 20
 
 // document sends a file whole. What is there already is not written again.

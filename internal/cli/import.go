@@ -279,7 +279,7 @@ func (i *importing) read(f file) (text string, written time.Time) {
 	case err != nil:
 		return refuse(err.Error())
 	case !utf8.Valid(content) || bytes.ContainsRune(content, 0):
-		return refuse("it is no text in UTF-8; convert it")
+		return refuse("it is not text in UTF-8; convert it")
 	case len(bytes.TrimSpace(content)) == 0:
 		return refuse("it is empty")
 	}

@@ -232,7 +232,7 @@ func (in *mem0Import) read(ctx context.Context, asked []mem0Entity) (homes map[m
 func (in *mem0Import) entity(ctx context.Context, home mem0Entity, all []mem0Memory) error {
 	var list []mem0Memory
 	first := map[string]string{}
-	last := map[string]int{} // by id: the place in all where a memory, or one with the same text, is last
+	last := map[string]int{} // by id: the position in all where a memory, or one with the same text, is last
 	for i, m := range all {
 		text := strings.TrimSpace(m.Memory)
 		kept, twice := first[text]

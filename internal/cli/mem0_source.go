@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// mem0Tries is how often a request to mem0 is sent that is refused for now, breaks off, or answers what is no JSON.
+	// mem0Tries is how often a request to mem0 is sent that is refused for now, breaks off, or answers what is not JSON.
 	mem0Tries = 5
-	// mem0Page is how many memories are asked for at once.
+	// mem0Page is how many memories are asked for in one request.
 	mem0Page = 100
 	// mem0All is how many memories are asked of the open-source server, which has no pages.
 	mem0All = 100_000

@@ -56,8 +56,8 @@ func TestJSONOnATerminal(t *testing.T) {
 	}
 }
 
-// What comes in parts is wrapped as what comes at once.
-func TestFlow(t *testing.T) {
+// What comes in parts is wrapped as what comes in one piece.
+func TestStreamedTextIsWrappedAsAWhole(t *testing.T) {
 	t.Parallel()
 	const text = "A kiln, 東京 and vases; un\x1bbreak\u00a0able.\nThe end of it"
 	var whole, parts bytes.Buffer

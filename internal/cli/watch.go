@@ -43,7 +43,7 @@ func (c *cli) watch() *cobra.Command {
 	}
 }
 
-// jobsOf returns the query for the jobs of the collection that flags name; that of the profile is no choice for one.
+// jobsOf returns the query for the jobs of the collection that flags name; that of the profile is not a choice for one.
 func (c *cli) jobsOf(ctx context.Context, to *client) (url.Values, error) {
 	query := url.Values{}
 	if len(c.given()) == 0 && c.collection == "" {

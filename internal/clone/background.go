@@ -106,7 +106,7 @@ func unreadable(err error) error {
 	return fault.Wrap(err, fault.Invalid, "the payload of the job cannot be read; a newer version may have made it")
 }
 
-// ended returns the end of a job. What a retry cannot change fails at once, with its conflicts.
+// ended returns the end of a job. What a retry cannot change fails immediately, with its conflicts.
 func ended(result any, cause error) (memory.JobEnd, error) {
 	end := memory.JobEnd{State: memory.JobDone, Stage: memory.StageTask}
 	f, is := asFault(cause)

@@ -41,7 +41,7 @@ func TestLargeMerge(t *testing.T) {
 	before := l.view("base").At
 	m := l.merge("base", "f", clone.MergeInput{})
 	if m.Job == nil || m.Revision != before || m.Notes != 0 || l.view("base").At != before {
-		t.Fatalf("the merge is no job: %+v", m)
+		t.Fatalf("the merge is not a job: %+v", m)
 	}
 	l.patch("f", one, notes.NotePatch{Content: new("later, not part of the job")})
 	end, reported := l.runMerge(*m.Job)
@@ -65,7 +65,7 @@ func TestLargeMerge(t *testing.T) {
 	back, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: before})
 	l.must(err)
 	if back.Job == nil {
-		t.Fatalf("the rollback is no job: %+v", back)
+		t.Fatalf("the rollback is not a job: %+v", back)
 	}
 	run := func() string {
 		end, err := l.clones.RunRollback(t.Context(), l.all, *back.Job, noProgress)

@@ -15,7 +15,7 @@ import (
 type Origin struct {
 	memory.Changeset
 
-	Agent string // of a merge: the name of the agent whose knowledge it brought; "": that of no agent
+	Agent string // of a merge: the name of the agent whose knowledge it brought; "": the collection had no agent
 }
 
 // Blame returns, for each field of a note that a view shows, what wrote its value (notes:read). A field that is empty since the

@@ -142,7 +142,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 }
 
 // Clone forks or copies a collection, with its settings and metadata. It requires the
-// permission Clone. A fork is complete at once. A copy is filled by Result.Job; until
+// permission Clone. A fork is complete immediately. A copy is filled by Result.Job; until
 // then it can be read but not written. A failed call creates nothing.
 func (c *Service) Clone(ctx context.Context, s tenant.Scope, ref string, in Input, r memory.Request) (Result, error) {
 	if err := tenant.Check(s, tenant.Clone); err != nil {

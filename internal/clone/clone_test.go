@@ -278,7 +278,7 @@ func (c *listed) ListCollections(ctx context.Context, s tenant.Scope, q memory.C
 	return c.Store.ListCollections(ctx, s, q)
 }
 
-// TestDefaultNamesOfAFleet: a default name is found without a look at all others, also when some are free again or taken at once.
+// TestDefaultNamesOfAFleet: a default name is found without a look at all others, also when some are free again or taken concurrently.
 func TestDefaultNamesOfAFleet(t *testing.T) {
 	t.Parallel()
 	l := open(t)

@@ -31,9 +31,9 @@ type MergeInput struct {
 	Notes    []uuid.UUID      // only these, and their links; nil: all
 	Select   Select           // only what it selects
 	DryRun   bool             // write nothing
-	// Review makes a review instead, of all that is not approved at once.
+	// Review makes a review instead, of all that is not approved immediately.
 	Review bool
-	// ApproveFrom is the confidence from which on an added note needs no review; nil: none is approved at once.
+	// ApproveFrom is the confidence from which on an added note needs no review; nil: none is approved immediately.
 	ApproveFrom *float64
 
 	// Background makes a job of the merge. One that touches more than Config.MaxInline notes always is.

@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// review writes at once what the gate is sure of, and opens a review of the rest.
+// review writes immediately what the gate is sure of, and opens a review of the rest.
 func (p *mergePlan) review(ctx context.Context, in *MergeInput) (Merged, error) {
 	sure, rest := p.sure(in)
 	var out Merged

@@ -1,4 +1,4 @@
-// Package cpus says on how many CPUs a process computes, which can be fewer than the processors of Go's scheduler.
+// Package cpus returns the number of CPUs for computation, which can be fewer than the processors of Go's scheduler.
 package cpus
 
 import (
@@ -13,7 +13,7 @@ const spare = 2
 
 var counted atomic.Int64 // by Spare; 0: it was not called
 
-// Count returns how many goroutines can compute at once: the CPUs that the process may use, or GOMAXPROCS if the
+// Count returns how many goroutines can compute in parallel: the CPUs that the process may use, or GOMAXPROCS if the
 // environment sets it.
 func Count() int {
 	if n := counted.Load(); n > 0 {
@@ -25,7 +25,7 @@ func Count() int {
 // Spare adds processors to the scheduler that computations leave free, unless the environment sets GOMAXPROCS. Go looks for
 // data on the network when a processor has nothing to do, and otherwise every 10 ms. So with one for each CPU, and as many
 // long requests at work, a short request waits up to 10 ms before it is seen. A thread of a spare processor is woken by the
-// operating system, which gives it a CPU at once.
+// operating system, which gives it a CPU immediately.
 //
 // It is called once, before anything else asks for Count. A limit of CPUs that is changed later is seen after a restart.
 func Spare() {

@@ -297,7 +297,7 @@ type comparing struct {
 	parts map[string]*Part // by key
 }
 
-// all measures all parts, some conversations at once.
+// all measures all parts, some conversations concurrently.
 func (r *comparing) all(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -692,7 +692,7 @@ type retrieved struct {
 	answer string // when the system has answered by itself
 }
 
-// memorySystem is what is asked: it returns the memory for a question within a budget of tokens; 0 is no limit. bounded reports
+// memorySystem is what is asked: it returns the memory for a question within a budget of tokens; 0 means no limit. bounded reports
 // whether what is shown to a model is limited.
 type memorySystem interface {
 	retrieve(ctx context.Context, q *Question, budget int) (retrieved, error)

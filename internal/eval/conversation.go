@@ -36,7 +36,7 @@ type Question struct {
 	Before       int
 	Dialogue     []Message // that Text ends; nil when the data has none
 	GoldSessions []string  // the sessions with the answer; nil when the data does not say
-	Unknown      []string  // published evidence that is no turn
+	Unknown      []string  // published evidence that is not a turn
 }
 
 // Conversation is the content of one collection.

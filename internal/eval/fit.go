@@ -39,7 +39,7 @@ type fitQuestion struct {
 	features search.Features
 	values   []search.Values // comparable, as the ranking makes them
 	gold     []bool
-	golds    int     // also those that are no candidates
+	golds    int     // also those that are not candidates
 	asIs     float64 // recall@10 of the gateway
 }
 
@@ -184,7 +184,7 @@ func (q *fitQuestion) recall(t *search.Table) float64 {
 	return float64(found) / float64(q.golds)
 }
 
-// hits returns the places of the first candidates by a table.
+// hits returns the positions of the first candidates by a table.
 func (q *fitQuestion) hits(t *search.Table) []int {
 	scores := q.scores(t)
 	places := make([]int, len(scores))

@@ -275,7 +275,7 @@ func (in *inputs) plain(from *plainConversation, index int) (Conversation, error
 			var err error
 			if at, err = time.Parse(time.RFC3339, t.At); err != nil {
 				if at, err = time.Parse(time.DateOnly, t.At); err != nil {
-					return c, fmt.Errorf("%s: turn %s: %q is no time such as 2026-03-01T09:30:00Z and no day", c.ID, id, t.At)
+					return c, fmt.Errorf("%s: turn %s: %q is not a time such as 2026-03-01T09:30:00Z, nor a day", c.ID, id, t.At)
 				}
 			}
 		}

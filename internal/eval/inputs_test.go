@@ -70,7 +70,7 @@ func TestReadInputsRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"a": 1}`: "not a LoCoMo", `[]`: "empty list", `[{"turns": 7}]`: "not a list", `no`: "not JSON",
-		`[{"id":"x","turns":[{"id":"y","text":"z","at":"soon"}]}]`:       `x: turn y: "soon" is no time`,
+		`[{"id":"x","turns":[{"id":"y","text":"z","at":"soon"}]}]`:       `x: turn y: "soon" is not a time`,
 		`[{"id":"x","turns":[{"id":"y","text":"z","role":"stranger"}]}]`: `role "stranger"`,
 	} {
 		dir := write(t, map[string]string{"a.json": text})

@@ -57,7 +57,7 @@ const (
 func NewModelProxy(target string) (*ModelProxy, error) {
 	u, err := url.Parse(strings.TrimRight(target, "/"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no http or https address of an endpoint", target)
+		return nil, fmt.Errorf("%q is not an http or https address of an endpoint", target)
 	}
 	return &ModelProxy{target: u, http: &http.Client{}, seen: map[PolicyCall][]ModelRequest{}, cannedUsed: map[string]int{}}, nil
 }

@@ -550,7 +550,7 @@ func (t *ModelTest) answerCounts(ctx context.Context) (map[string]map[string]int
 		}
 		n, err := strconv.ParseFloat(m[2], 64)
 		if err != nil {
-			return nil, fmt.Errorf("a metric is no number: %w", err)
+			return nil, fmt.Errorf("a metric is not a number: %w", err)
 		}
 		call := labels["slipbox_model_purpose"]
 		if out[call] == nil {

@@ -324,26 +324,37 @@ func (r *Report) Write(dir string) error {
 }
 
 // Markdown returns the report as tables, the first one on one screen. F1 by category is in the page and the JSON.
-func (r *Report) Markdown() string {
+func (r *Report) Markdown() string { return r.Table() + r.byCategory() }
+
+// Table returns what each system keeps, costs and finds.
+func (r *Report) Table() string {
 	var b strings.Builder
+
 	b.WriteString("| system | kept, items | kept, tokens | model calls per add | add, ms p50 / p95 |")
 	for _, budget := range r.Budgets {
 		fmt.Fprintf(&b, " recall in %s |", thousands(budget))
 	}
-	fmt.Fprintf(&b, " 95%% of %s | search, ms p50 / p95 | tokens per question, of the history |\n|---|---|---|---|---|%s---|---|---|\n", thousands(r.shownBudget()), strings.Repeat("---|", len(r.Budgets)))
+	fmt.Fprintf(&b, " search, ms p50 / p95 | tokens per question, of the history |\n|---|---|---|---|---|%s---|---|\n", strings.Repeat("---|", len(r.Budgets)))
 	for i := range r.Systems {
 		s := &r.Systems[i]
 		fmt.Fprintf(&b, "| `%s` | %.0f | %s | %.2f | %s |", s.Name, s.Stored.Items, thousands(int(s.Stored.Tokens)), s.Model.CallsPerAdd, s.adds())
 		for _, budget := range r.Budgets {
 			b.WriteString(" " + r.figure(s.Recall, budget) + " |")
 		}
-		in := s.Intervals[strconv.Itoa(r.shownBudget())]
-		fmt.Fprintf(&b, " %.3f to %.3f | %.1f / %.1f | %s, %.1f%% |\n", in.Low, in.High, s.SearchMs.P50, s.SearchMs.P95, thousands(int(s.Prompt)), 100*s.OfFull)
+		fmt.Fprintf(&b, " %.1f / %.1f | %s, %.1f%% |\n", s.SearchMs.P50, s.SearchMs.P95, thousands(int(s.Prompt)), 100*s.OfFull)
 	}
+
+	return b.String()
+}
+
+// byCategory returns recall by category and what the answers are worth; nothing without categories.
+func (r *Report) byCategory() string {
 	categories := r.categories()
 	if len(categories) == 0 {
-		return b.String()
+		return ""
 	}
+
+	var b strings.Builder
 	fmt.Fprintf(&b, "\nRecall within %s tokens by category; then the answers (%s): official F1 and BLEU-1%s.\n\n| system |", thousands(r.shownBudget()), r.Answers, r.judged())
 	for _, c := range categories {
 		fmt.Fprintf(&b, " %s |", c)

@@ -201,7 +201,7 @@ func (t *Turn) message() Message {
 		Role: cmp.Or(t.Role, "user"), Name: t.Speaker, Content: strings.TrimPrefix(t.Text, t.Speaker+": "), OccurredAt: &t.At, Session: t.Session,
 		Attributes: map[string]any{"dia_id": t.ID},
 	}
-	if t.Speaker == t.Role { // a role is no name
+	if t.Speaker == t.Role { // a role is not a name
 		m.Name = ""
 	}
 	return m

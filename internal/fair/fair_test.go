@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drain takes n items and returns their values; with keep, their places are not returned.
+// drain takes n items and returns their values; with keep, their slots are not returned.
 func drain(t *testing.T, q *Queue[string], n int, keep bool) (out []string) {
 	t.Helper()
 	for range n {
@@ -62,7 +62,7 @@ func TestTenantComesLate(t *testing.T) {
 	}
 }
 
-// A tenant whose places are held long gets fewer turns, not more places.
+// A tenant whose slots are held long gets fewer turns, not more slots.
 func TestFewestPlacesFirst(t *testing.T) {
 	t.Parallel()
 	slow, quick := uuid.New(), uuid.New()
@@ -81,7 +81,7 @@ func TestFewestPlacesFirst(t *testing.T) {
 	}
 }
 
-func TestShare(t *testing.T) {
+func TestShareBoundsATenant(t *testing.T) {
 	t.Parallel()
 	a, b := uuid.New(), uuid.New()
 	q := NewQueue[string](2)
@@ -99,7 +99,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// In any order of events, a tenant that waits and holds no more places than another is passed over by it at
+// In any order of events, a tenant that waits and holds no more slots than another is passed over by it at
 // most twice; nothing is lost, and each tenant's items stay in order.
 func TestQueueProperties(t *testing.T) {
 	t.Parallel()
@@ -160,7 +160,7 @@ func TestQueueProperties(t *testing.T) {
 						continue
 					}
 					if held[other] < held[id] {
-						t.Fatalf("a tenant with %d places before one with %d", held[id], held[other])
+						t.Fatalf("a tenant with %d slots before one with %d", held[id], held[other])
 					}
 					if held[other] > held[id] {
 						continue
@@ -206,7 +206,7 @@ func TestIdleTenantsAreForgotten(t *testing.T) {
 }
 
 // queueUp makes n callers of a tenant wait, in order, and appends name to the log when one is
-// admitted; each leaves at once.
+// admitted; each leaves immediately.
 func queueUp(t *testing.T, g *Gate, tenant uuid.UUID, c Class, n int, name string, log *[]string) {
 	t.Helper()
 	for range n {
@@ -215,7 +215,7 @@ func queueUp(t *testing.T, g *Gate, tenant uuid.UUID, c Class, n int, name strin
 			if err != nil {
 				return
 			}
-			*log = append(*log, name) // the gate has one place
+			*log = append(*log, name) // the gate has one slot
 			leave()
 		}()
 		synctest.Wait()
@@ -336,7 +336,7 @@ func TestGateCanceled(t *testing.T) {
 	})
 }
 
-// A tenant alone has the whole gate. While others use it, each has its share, and a place is free for who
+// A tenant alone has the whole gate. While others use it, each has its share, and a slot is free for who
 // comes next.
 func TestGateShare(t *testing.T) {
 	t.Parallel()
@@ -423,6 +423,6 @@ func TestGateUnderLoad(t *testing.T) {
 	}
 	callers.Wait()
 	if most > size || g.free != size {
-		t.Errorf("%d inside at once, %d places free at the end", most, g.free)
+		t.Errorf("%d inside together, %d slots free at the end", most, g.free)
 	}
 }

@@ -20,7 +20,7 @@ const (
 // slowed down by callers, but not stopped.
 const backgroundEvery = 5
 
-// Gate admits a number of callers at once. Those who wait are admitted by class, and within a class
+// Gate admits a number of concurrent callers. Those who wait are admitted by class, and within a class
 // by tenant in turn. It is safe for concurrent use.
 type Gate struct {
 	mu      sync.Mutex
@@ -36,7 +36,7 @@ type entry struct {
 	ready    chan struct{} // closed when it is admitted
 }
 
-// NewGate returns a gate for size callers at once, at least one. share is how many of them may be of one
+// NewGate returns a gate for size concurrent callers, at least one. share is how many of them may be of one
 // tenant and class while other tenants use the gate, so that these need not wait for it to leave; 0 is no
 // limit. A tenant that had the last 1,024 turns has the whole gate.
 func NewGate(size, share int) *Gate {

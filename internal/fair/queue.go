@@ -8,13 +8,13 @@ import (
 )
 
 // Queue holds what tenants wait with, and returns it by tenant in turn. Next is an item of the tenant
-// that holds the fewest places; of several such tenants, the one that had the fewest turns since it
+// that holds the fewest slots; of several such tenants, the one that had the fewest turns since it
 // began to wait, and then the one that waits longest. Items of one tenant stay in order. A tenant that
 // comes back is not owed the turns it did not ask for.
 //
 // A Queue is not safe for concurrent use.
 type Queue[T any] struct {
-	share int   // places that one tenant may hold at once; 0 is no limit
+	share int   // slots that one tenant may hold; 0: no limit
 	seen  *seen // who had turns lately
 	loose bool  // a tenant that was alone has no share
 	lines map[uuid.UUID]*line[T]
@@ -31,10 +31,10 @@ type line[T any] struct {
 	held   int
 	round  uint64 // of the tenant's next turn
 	order  uint64 // of lines that are alike otherwise, the lowest is first
-	at     int    // place in ready, -1 without items
+	at     int    // position in ready, -1 without items
 }
 
-// Item is a place in a Queue.
+// Item is what waits in a Queue.
 type Item[T any] struct {
 	Value  T
 	Tenant uuid.UUID
@@ -74,7 +74,7 @@ func (s *seen) isAlone(tenant uuid.UUID) bool {
 // idleLines is how many lines of tenants that neither wait nor hold anything are kept before they are forgotten.
 const idleLines = 64
 
-// NewQueue returns an empty queue. One tenant may hold at most share places; 0 is no limit.
+// NewQueue returns an empty queue. One tenant may hold at most share slots; 0: no limit.
 func NewQueue[T any](share int) *Queue[T] {
 	return &Queue[T]{share: max(0, share), seen: &seen{}, lines: map[uuid.UUID]*line[T]{}}
 }
@@ -109,7 +109,7 @@ func (q *Queue[T]) Remove(it *Item[T]) bool {
 	return true
 }
 
-// Next removes the next item; its tenant holds one place more, until Release. ok is false when
+// Next removes the next item; its tenant holds one slot more, until Release. ok is false when
 // nothing waits, or only tenants with their full share.
 func (q *Queue[T]) Next() (it *Item[T], ok bool) {
 	if len(q.ready) == 0 {
@@ -117,7 +117,7 @@ func (q *Queue[T]) Next() (it *Item[T], ok bool) {
 	}
 	l := q.ready[0]
 	if q.isFull(l) {
-		return nil, false // the first has the fewest places
+		return nil, false // the first has the fewest slots
 	}
 	it = l.items.Remove(l.items.Front()).(*Item[T]) //nolint:errcheck,forcetypeassert // the list holds nothing else
 	it.place = nil
@@ -140,14 +140,14 @@ func (q *Queue[T]) isFull(l *line[T]) bool {
 	return !q.loose || !q.seen.isAlone(l.tenant)
 }
 
-// passTurn counts a turn of a line. Turns that it missed while it held more places than others are not owed.
+// passTurn counts a turn of a line. Turns that it missed while it held more slots than others are not owed.
 func (q *Queue[T]) passTurn(l *line[T]) {
 	q.turn = max(q.turn, l.round)
 	l.round = max(l.round+1, q.turn)
 	q.seen.pass(l.tenant)
 }
 
-// Hold counts one more place of a tenant, and a turn, without an item. It reports whether its share allows
+// Hold counts one more slot of a tenant, and a turn, without an item. It reports whether its share allows
 // that; if not, nothing is counted.
 func (q *Queue[T]) Hold(tenant uuid.UUID) bool {
 	l := q.line(tenant)
@@ -160,7 +160,7 @@ func (q *Queue[T]) Hold(tenant uuid.UUID) bool {
 	return true
 }
 
-// Release returns a place of a tenant.
+// Release returns a slot of a tenant.
 func (q *Queue[T]) Release(tenant uuid.UUID) {
 	if l := q.lines[tenant]; l != nil && l.held > 0 {
 		q.change(l, -1)

@@ -68,7 +68,7 @@ func (b *ByLanguage) EmbedQueries(ctx context.Context, s tenant.Scope, texts []s
 	return b.split(texts, func(l *Local, texts []string) ([]memory.Embedding, error) { return l.EmbedQueries(ctx, s, texts) })
 }
 
-// split hands each encoder its texts at once.
+// split hands each encoder its texts in one call.
 func (b *ByLanguage) split(texts []string, embed func(l *Local, texts []string) ([]memory.Embedding, error)) ([]memory.Embedding, error) {
 	out := make([]memory.Embedding, len(texts))
 	for _, l := range []*Local{b.english, b.others} {

@@ -264,7 +264,7 @@ func TestSchemaRefused(t *testing.T) {
 }
 
 // Bounds of lengths are sent where the endpoint takes them, and left out for the life of the process where it refuses
-// them, as OpenAI's strict schemas do. The order of properties stays, and an answer beyond a bound is no error.
+// them, as OpenAI's strict schemas do. The order of properties stays, and an answer beyond a bound is not an error.
 func TestBoundsRefused(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -381,7 +381,7 @@ func TestRetry(t *testing.T) {
 }
 
 // A hanging endpoint is asked again after the timeout of one request.
-func TestHang(t *testing.T) {
+func TestHangingEndpointIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.cfg.Timeout = time.Second // long enough for a busy machine to send the request
@@ -423,7 +423,7 @@ func TestTransportFaults_C074(t *testing.T) {
 				t.Errorf("the key shows in %v or the log", err)
 			}
 			if errors.Is(err, memory.ErrBadAnswer) || errors.Is(err, memory.ErrPaused) {
-				t.Errorf("%v is no trouble of the transport", err)
+				t.Errorf("%v is not an error of the transport", err)
 			}
 			if a.Calls != tc.calls || f.srv.Calls("analyze") != tc.calls || len(a.JSON) != 0 {
 				t.Errorf("%d calls, %d requests, answer %s", a.Calls, f.srv.Calls("analyze"), a.JSON)

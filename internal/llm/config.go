@@ -129,7 +129,7 @@ type Config struct {
 	BreakerFailures int `yaml:"breaker_failures" env:"SLIPBOX_LLM_BREAKER_FAILURES"`
 	// BreakerPause is the time until one request may test the endpoint again; 0: 10 s.
 	BreakerPause time.Duration `yaml:"breaker_pause" env:"SLIPBOX_LLM_BREAKER_PAUSE"`
-	// MaxConcurrent bounds requests at once, for completion and embedding separately; 0: 8.
+	// MaxConcurrent bounds concurrent requests, for completion and embedding separately; 0: 8.
 	MaxConcurrent int `yaml:"max_concurrent" env:"SLIPBOX_LLM_MAX_CONCURRENT"`
 
 	// EmbedBatch is how many texts one request has; 0: 64.
@@ -299,7 +299,7 @@ func host(s string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Validate reports every problem at once, each naming its setting.
+// Validate reports all problems in one error, each naming its setting.
 //
 //nolint:gocognit // a list of conditions, one after another
 func (c Config) Validate() error {
@@ -316,7 +316,7 @@ func (c Config) Validate() error {
 		case err != nil:
 			problem(setting, "not a URL") // the parser's own message would repeat a password
 		case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-			problem(setting, "%q is no http or https URL", u.Redacted())
+			problem(setting, "%q is not an http or https URL", u.Redacted())
 		}
 	}
 	checkURL("base_url", c.BaseURL)
@@ -335,7 +335,7 @@ func (c Config) Validate() error {
 	}
 	for setting, s := range map[string]string{"key_header": c.KeyHeader, "embed_key_header": c.EmbedKeyHeader} {
 		if s != "" && !httpguts.ValidHeaderFieldName(s) {
-			problem(setting, "%q is no name of a header; the default is Authorization, and some services want api-key", s)
+			problem(setting, "%q is not a name of a header; the default is Authorization, and some services want api-key", s)
 		}
 	}
 

@@ -293,7 +293,7 @@ func toolOf(turns []memory.Turn, call string) string {
 	return "called before"
 }
 
-// turnOf reads the turn of a response. In the JSON form, what is no object of that form is a text.
+// turnOf reads the turn of a response. In the JSON form, what is not an object of that form is a text.
 func turnOf(resp openai.ChatCompletionResponse, d *memory.Dialogue, asJSON bool) memory.Turn {
 	out := memory.Turn{Role: memory.RoleAssistant}
 	if len(resp.Choices) == 0 {

@@ -27,7 +27,7 @@ func dialogue() memory.Dialogue {
 	}
 }
 
-// A turn is a text, or calls, several at once too. What is asked and what it costs is recorded.
+// A turn is a text, or one or several calls. What is asked and what it costs is recorded.
 func TestConverse(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

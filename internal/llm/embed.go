@@ -71,7 +71,7 @@ func (e *Embedding) Fast() bool { return false }
 // Endpoint returns the address of the endpoint, without secrets.
 func (e *Embedding) Endpoint() string { return e.endpoint.name }
 
-// Embed requests the vectors in bounded batches. A text that is longer than the model reads at once is embedded in parts,
+// Embed requests the vectors in bounded batches. A text that is longer than the model reads in one piece is embedded in parts,
 // whose vectors are averaged by length; EmbedMaxRunes bounds it. Blank ones are embedded as a fixed word. Faults: those of
 // the transport as for Completion.Ask; ModelFailed for vectors that are missing, have another length than the embedder's
 // name says, are all zeros or not finite.
@@ -115,7 +115,7 @@ func (e *Embedding) Embed(ctx context.Context, s tenant.Scope, texts []string) (
 const blank = "empty"
 
 // batch requests the vectors of texts. What the endpoint refuses is asked for in halves, as long as it takes a short text:
-// fewer texts at once, then shorter ones. What it takes is kept for the next requests.
+// fewer texts in one request, then shorter ones. What it takes is kept for the next requests.
 func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	made, err := e.ask(ctx, s, texts)
 	if err == nil || !isRefusal(err) {
@@ -146,7 +146,7 @@ func (e *Embedding) halves(ctx context.Context, s tenant.Scope, texts []string, 
 	if len(texts) > 1 {
 		half := len(texts) / 2
 		var out []memory.Embedding
-		whole := true // each half was taken at once
+		whole := true // each half was taken at the first attempt
 		for _, part := range [][]string{texts[:half], texts[half:]} {
 			made, err := e.ask(ctx, s, part)
 			if isRefusal(err) {

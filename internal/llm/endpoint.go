@@ -27,7 +27,7 @@ import (
 // maxBody bounds one response, in bytes. 64 vectors of 8192 numbers fit.
 const maxBody = 32 << 20
 
-// endpoint sends requests to one address. It bounds how many run at once, retries, and stops
+// endpoint sends requests to one address. It bounds how many run concurrently, retries, and stops
 // sending while its circuit breaker is open.
 type endpoint struct {
 	cfg     Config
@@ -329,7 +329,7 @@ func (e *endpoint) fault(ctx context.Context, f *failure) error {
 		out.Code = fault.ModelFailed
 		out.Message = fmt.Sprintf("%s gave an answer without an end", e.label)
 	case f.reached:
-		out.Message = fmt.Sprintf("the connection to %s broke, or it is no OpenAI-compatible endpoint", e.label)
+		out.Message = fmt.Sprintf("the connection to %s broke, or it is not an OpenAI-compatible endpoint", e.label)
 	default:
 		out.Message = fmt.Sprintf("cannot connect to %s", e.label)
 	}
@@ -363,7 +363,7 @@ func (e *endpoint) redact(err error) error {
 		}
 		s = strings.Join(words, " ")
 	case errors.As(err, &other):
-		s = fmt.Sprintf("status %d with a body that is no error of this API", other.HTTPStatusCode)
+		s = fmt.Sprintf("status %d with a body that is not an error of this API", other.HTTPStatusCode)
 	}
 	if e.query != "" {
 		s = strings.ReplaceAll(s, "?"+e.query, "")

@@ -64,7 +64,7 @@ const localBatch = 64
 func NewLocal(d Deps, cfg Config) *Local {
 	l := newLocal(d, cfg)
 	// A low value: more than half of the notes that answer a question have a cosine below 0.5 with it
-	// (docs/recall.md).
+	// (internal/eval/reviews/ranking.md).
 	l.name, l.model, l.floor = LocalName, encoder.MiniLM, 0.25
 	return l
 }
@@ -80,7 +80,7 @@ func newMultilingual(d Deps, cfg Config) *Local {
 func newLocal(d Deps, cfg Config) *Local {
 	l := &Local{
 		clock: d.Clock, observer: d.Observer,
-		// As many as the encoder computes at once.
+		// As many as the encoder computes in one batch.
 		single: fair.NewGate(cpus.Count(), 0), batches: fair.NewGate(max(1, runtime.NumCPU()/2), 0),
 	}
 	if l.clock == nil {

@@ -177,7 +177,7 @@ func errorOfEvent(line []byte) *insideError {
 		return nil
 	}
 	if data[0] != '{' {
-		return &insideError{status: http.StatusBadGateway, kind: "an event that is no object"}
+		return &insideError{status: http.StatusBadGateway, kind: "an event that is not an object"}
 	}
 	return errorInside(data)
 }
@@ -206,7 +206,7 @@ func errorInside(body []byte) *insideError {
 			Error json.RawMessage `json:"error"`
 		} `json:"choices"`
 	}
-	// A field of another type is no reason not to read the rest.
+	// A field of another type is not a reason not to read the rest.
 	if err := json.Unmarshal(body, &answer); err != nil && !isTypeError(err) {
 		return nil
 	}

@@ -33,7 +33,7 @@ func textsIn(v any, path string, out map[string]string) map[string]string {
 	return out
 }
 
-// What is no JSON does no harm.
+// What is not JSON does no harm.
 func FuzzTextsOf(f *testing.F) {
 	for _, seed := range []string{
 		`{"text":"You live in Lisbon.","calls":[{"tool":"say","arguments":"{\"message\":\"Hi \\\"there\\\"\"}"}]}`, `["a",{"b":["c","\u00e9\ud83d\ude00\n\/"]},1.5e3,null,true]`,

@@ -23,7 +23,7 @@ import (
 )
 
 // An answer that was cut off is asked for again with more room, and the next call begins with it. One that does not fit into
-// the ceiling either says what to raise, at once.
+// the ceiling either says what to raise, immediately.
 func TestMoreRoom(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -252,7 +252,7 @@ func TestQueryAndHeader(t *testing.T) {
 	}
 }
 
-// What an embedder takes of a text, and of texts at once, is learned from what it refuses, in any words.
+// What an embedder takes of a text, and of texts in one request, is learned from what it refuses, in any words.
 func TestWindowIsLearned(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("bees survive frost in straw ", 200)
@@ -340,7 +340,7 @@ func TestVectorsWithoutIndex(t *testing.T) {
 	}
 }
 
-// An answer without an end ends: in time, and in bytes. Nothing of it is passed on that is no completion.
+// An answer without an end ends: in time, and in bytes. Nothing of it is passed on that is not a completion.
 func TestAnswersEnd(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

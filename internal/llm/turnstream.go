@@ -181,7 +181,7 @@ func (ts *turnStreamer) finish(turn *memory.Turn) {
 }
 
 // errNotStreamed is the error of an endpoint that answers the request for a stream with something else.
-var errNotStreamed = errors.New("the answer is no stream of events")
+var errNotStreamed = errors.New("the answer is not a stream of events")
 
 // receive reads a streamed response to its end, and passes its pieces on.
 func (m *Completion) receive(ctx context.Context, client *openai.Client, req openai.ChatCompletionRequest, ts *turnStreamer) (openai.ChatCompletionResponse, error) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// visibleText puts together what of a text that comes in pieces is no reasoning. It reads the whole again only where a
+// visibleText puts together what of a text that comes in pieces is not reasoning. It reads the whole again only where a
 // mark ends, so a long text costs what its pieces do.
 type visibleText struct {
 	all    strings.Builder

@@ -40,7 +40,7 @@ func fit(schema *jsonschema.Schema, raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// refusesEmpty reports whether an empty text is no value of a schema. None of ours names it among its values.
+// refusesEmpty reports whether an empty text is not a value of a schema. None of ours names it among its values.
 func refusesEmpty(schema *jsonschema.Schema, types []string) bool {
 	return !slices.Contains(types, "string") || len(schema.Enum) > 0 || schema.MinLength != nil && *schema.MinLength > 0 || !matches(schema.Pattern, "")
 }
@@ -88,7 +88,7 @@ func fitItems(schema *jsonschema.Schema, raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	for i, v := range items {
-		if v = fit(schema.Items, v); v != nil { // a null in a list is refused, because its place may mean something
+		if v = fit(schema.Items, v); v != nil { // a null in a list is refused, because its position may mean something
 			items[i] = v
 		}
 	}

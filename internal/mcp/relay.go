@@ -33,7 +33,7 @@ type Relay struct {
 const (
 	// maxLine is the size of a message in bytes: what the route accepts.
 	maxLine = 2 << 20
-	// relayedAtOnce is how many messages are under way at once.
+	// relayedAtOnce is how many messages are under way concurrently.
 	relayedAtOnce = 16
 	// relayGrace is how long answers may take after the input has ended.
 	relayGrace = 10 * time.Second

@@ -14,7 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/mcp"
 )
 
-// Many messages at once each have one answer, on a line of its own; one that the client cancels has none.
+// Each of many concurrent messages has one answer, on a line of its own; one that the client cancels has none.
 func TestRelay(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{})

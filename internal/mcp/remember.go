@@ -98,7 +98,7 @@ func rememberRequest(c *call) (Request, error) {
 	return Request{Method: http.MethodPost, Path: "/messages", Body: whole}, nil
 }
 
-// create makes that the request finds its collection: one with a name is created, one with ids of an application by
+// create ensures that the collection of the request exists: one with a name is created, one with ids of an application by
 // the request itself.
 func (c *call) create(r *Request, policy string) (made bool, err error) {
 	if _, external := c.args[argExternal]; external {

@@ -177,7 +177,7 @@ func sendAs(ctx context.Context, caller Caller, r Request, out any) (Response, e
 	if answer.Status >= http.StatusBadRequest {
 		p := problem{Status: answer.Status, RetryAfter: answer.Header.Get("Retry-After")}
 		if err := json.Unmarshal(answer.Body, &p); err != nil {
-			return answer, fmt.Errorf("an answer with status %d is no problem document: %w", answer.Status, err)
+			return answer, fmt.Errorf("an answer with status %d is not a problem document: %w", answer.Status, err)
 		}
 		return answer, p
 	}

@@ -31,10 +31,10 @@ type AttachMode string
 const (
 	AttachRW AttachMode = "rw" // read and edit
 	AttachRO AttachMode = "ro" // read
-	// AttachFolder is no block but a folder, a collection of files: Block and Home are its id, and Label is
+	// AttachFolder is not a block but a folder, a collection of files: Block and Home are its id, and Label is
 	// FolderLabel of it, which no block has.
 	AttachFolder AttachMode = "folder"
-	// AttachTool is no block but a tool of the tenant: Block is its id, Home is zero, and Label is ToolLabel of its name.
+	// AttachTool is not a block but a tool of the tenant: Block is its id, Home is zero, and Label is ToolLabel of its name.
 	AttachTool AttachMode = "tool"
 )
 

@@ -58,7 +58,7 @@ func EmbedNotes(ctx context.Context, e Embedder, s tenant.Scope, notes []*Note) 
 			}
 			refused++
 		}
-		texts, places = append(texts, EmbedText(n)), append(places, i)
+		texts, places = append(texts, VectorText(n)), append(places, i)
 	}
 	made, err := EmbedAll(ctx, e, s, texts)
 	if err != nil {
@@ -71,7 +71,7 @@ func EmbedNotes(ctx context.Context, e Embedder, s tenant.Scope, notes []*Note) 
 }
 
 // SameToEmbed reports whether two notes have the same vector: the same text and the same image.
-func SameToEmbed(a, b *Note) bool { return EmbedText(a) == EmbedText(b) && imageOf(a) == imageOf(b) }
+func SameToEmbed(a, b *Note) bool { return VectorText(a) == VectorText(b) && imageOf(a) == imageOf(b) }
 
 func checkEmbeddings(e Embedder, made []Embedding, want int) error {
 	if len(made) != want {

@@ -63,8 +63,8 @@ const (
 	StageSend    Stage = "send"
 )
 
-// StageUpkeep names the tasks of upkeep in claims, which have places of their own; StageTask names the others there. It
-// is the stage of no job: those of upkeep have StageTask.
+// StageUpkeep names the tasks of upkeep in claims, which have slots of their own; StageTask names the others there. It
+// is never the stage of a job: those of upkeep have StageTask.
 const StageUpkeep Stage = "upkeep"
 
 // UpkeepKinds are the kinds of tasks that no caller waits for: what a collection does for itself, however often.

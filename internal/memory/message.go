@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 )
 
-// Attributes that describe a message's place in a conversation.
+// Attributes that describe a message's position in a conversation.
 const (
 	AttrRole    = "role"       // user, assistant, system, developer or tool
 	AttrName    = "name"       // of the speaker, as used in prompts and facts

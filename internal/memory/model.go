@@ -198,6 +198,17 @@ func EmbedText(n *Note) string {
 	return string(b)
 }
 
+// VectorText returns the text that the vector of a note is of: its EmbedText. What was taken from the content without a model is
+// left out: it repeats the content, and would change the vector that the note was added with.
+func VectorText(n *Note) string {
+	if n.Analyst != AnalystHeuristic {
+		return EmbedText(n)
+	}
+	said := *n
+	said.Context, said.Keywords = "", nil
+	return EmbedText(&said)
+}
+
 const (
 	labelKeywords = "\nkeywords: "
 	labelTags     = "\ntags: "

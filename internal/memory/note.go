@@ -132,7 +132,7 @@ func (n *Note) EmbedAs(o *Note) { n.Vector, n.Tokens, n.Embedder = o.Vector, o.T
 type Provenance struct {
 	Sources []uuid.UUID `json:"sources,omitempty"` // notes it was derived from
 	Actor   string      `json:"actor,omitempty"`
-	// Agent is the name of the agent from whose collection the version was merged; "": from that of no agent, or it was not.
+	// Agent is the name of the agent from whose collection the version was merged; "": the collection had no agent, or nothing was merged.
 	Agent string     `json:"agent,omitempty"`
 	Job   *uuid.UUID `json:"job,omitempty"`
 	Stale bool       `json:"stale,omitempty"` // a source was deleted or changed, or a link it depends on was undone

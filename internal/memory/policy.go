@@ -120,7 +120,7 @@ type Reading struct {
 	// OnePerson is set where the memory is of one person: messages of a user with another name
 	// are refused.
 	OnePerson bool
-	// Parts are searched instead of all Kinds at once, at the same time. What they find is ranked together. A
+	// Parts are searched instead of all Kinds together, at the same time. What they find is ranked together. A
 	// part that fails leaves the others, and the answer says so. Empty: one search of Kinds. A caller's
 	// condition on kinds replaces them.
 	Parts []Part
@@ -243,7 +243,7 @@ type DeskReader interface {
 	// Nearest returns the k notes most similar to n by cosine, best first, never n
 	// itself, among notes of its kind (notes and messages count as one kind).
 	Nearest(ctx context.Context, n Note, k int) ([]Neighbor, error)
-	// Similar answers several queries at once, each best first.
+	// Similar answers several queries in one call, each best first.
 	Similar(ctx context.Context, q []SimilarQuery) ([][]Neighbor, error)
 	Notes(ctx context.Context, ids []uuid.UUID) ([]Note, error)
 	// ByKey finds a live note by kind and key. Absence is recorded too.

@@ -69,7 +69,7 @@ func (c *Collection) screenTexts(ctx context.Context, n *Note) (changed bool, er
 
 // ScreenKey returns Invalid for an id or a natural key that holds a secret, unless the collection keeps secrets. It is
 // refused where texts are redacted, too: a key that was changed would name nothing. Ids of other systems are often numbers as
-// long as a card's, so a number is no secret here.
+// long as a card's, so a number is not a secret here.
 func (c *Collection) ScreenKey(field, key string) error {
 	if isID(key) {
 		return nil
@@ -108,7 +108,7 @@ func (c *Collection) ScreenJSON(ctx context.Context, field string, raw json.RawM
 	}
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return raw, nil //nolint:nilerr // it is no JSON, so no text of a caller
+		return raw, nil //nolint:nilerr // it is not JSON, so no text of a caller
 	}
 	s := screen{of: c}
 	v = s.value(field, "", v)

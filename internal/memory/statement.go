@@ -13,7 +13,7 @@ const (
 func IsStatement(n *Note) bool { return n.Kind == KindFact || n.Kind == KindKnowledge }
 
 // ConfidenceOf returns how sure a statement is, 0..1: what its attribute says, otherwise what a statement has that was
-// read once. ok is false for notes that are no statements, and for what a caller wrote without an attribute.
+// read once. ok is false for notes that are not statements, and for what a caller wrote without an attribute.
 func ConfidenceOf(n *Note) (confidence float64, ok bool) {
 	if !IsStatement(n) {
 		return 0, false

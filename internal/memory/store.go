@@ -187,7 +187,7 @@ type LogReader interface {
 	Changesets(ctx context.Context, s tenant.Scope, v View, after Revision, limit int) ([]Changeset, error)
 	// Changes lists what the changesets of the lineage after a revision and up to that of the view did, in order: those of
 	// the ancestors up to the fork point, then the own ones. Limit 0: all. A page is shorter than the limit when its
-	// changesets are large, but not empty while there are more. A link that goes or comes with an end of it is no change of
+	// changesets are large, but not empty while there are more. A link that goes or comes with an end of it is not a change of
 	// its own. RevisionGone when the revision is below the floor.
 	Changes(ctx context.Context, s tenant.Scope, v View, after Revision, limit int) ([]Change, error)
 	// CountChangesets counts those of the collection's own log of a cause, from one time on and before
@@ -236,10 +236,10 @@ type NoteQuery struct {
 	After  uuid.UUID   // exclusive; zero: from the start
 	// Sources selects the notes that were derived from one of these notes; nil: all. It reads all notes of the kinds.
 	Sources []uuid.UUID
-	// ByTime orders by event time, then by id. After and AfterTime are the place to continue from.
+	// ByTime orders by event time, then by id. After and AfterTime are the position to continue from.
 	ByTime    bool
 	AfterTime time.Time
-	// ByRevision orders by the revision at which a note was last written, then by id. After and AfterRevision are the place to
+	// ByRevision orders by the revision at which a note was last written, then by id. After and AfterRevision are the position to
 	// continue from.
 	ByRevision    bool
 	AfterRevision Revision
@@ -352,7 +352,7 @@ type WriteOptions struct {
 	Limits      *StorageLimits // QuotaExceeded when the tenant would store more; nil: not checked
 }
 
-// StorageLimits are how much a tenant may store; 0 is no limit. The store checks it in the transaction that adds
+// StorageLimits are how much a tenant may store; 0 means no limit. The store checks it in the transaction that adds
 // something, one such transaction of a tenant after the other.
 type StorageLimits struct {
 	Notes, Collections, Forks, StoredBytes int64
@@ -424,7 +424,7 @@ type NoteWriter interface {
 	Put(ctx context.Context, n Note) (Note, error)
 	// Delete writes a tombstone. NotFound when the note is not visible.
 	Delete(ctx context.Context, note uuid.UUID) error
-	// Link puts a link; one with equal confidence and attributes is no change. NotFound when an endpoint
+	// Link puts a link; one with equal confidence and attributes is not a change. NotFound when an endpoint
 	// is not visible, Invalid for a link from a note to itself.
 	Link(ctx context.Context, l Link) (changed bool, err error)
 	// Unlink ends a link; ok is false when there is none.
@@ -476,7 +476,7 @@ type JobEnd struct {
 	Error     string
 	NotBefore time.Time
 	// Awaits is, for a job that is queued again, the job whose end makes it due, before NotBefore; zero: none. If that has
-	// ended already, the job is due at once.
+	// ended already, the job is due immediately.
 	Awaits   uuid.UUID
 	Attempts int
 	Losses   int // kept only for a job that waits after a lost lease; 0 else

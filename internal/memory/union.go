@@ -53,7 +53,7 @@ func Union(s tenant.Scope, views []View) (View, error) {
 // layerOf is a layer of one of the views of a union.
 type layerOf struct{ view, layer int }
 
-// Origin returns the view of one collection that has the i-th layer, and the layer's place in it.
+// Origin returns the view of one collection that has the i-th layer, and the layer's position in it.
 func (v *View) Origin(i int) (*View, int) {
 	if v.Of == nil {
 		return v, i

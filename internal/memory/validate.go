@@ -26,7 +26,7 @@ const (
 	MaxTTLSeconds        = 100 * 365 * 24 * 3600
 )
 
-// Validation collects everything that is wrong with an input, so that callers learn of it at once.
+// Validation collects everything that is wrong with an input, so that callers learn of it together.
 type Validation struct {
 	Fields    []fault.Field
 	Malformed bool

@@ -112,7 +112,7 @@ func sinceEpoch(n float64) time.Time {
 // firstClock is before anything that programs of today have dated: a number that would be a time before is a position.
 var firstClock = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// SaidAt returns when something was said, as another program has written it ([TimeOf]); nil for what is no such time.
+// SaidAt returns when something was said, as another program has written it ([TimeOf]); nil for anything else.
 func SaidAt(v any) *time.Time {
 	at, err := TimeOf(v)
 	if _, isText := v.(string); err != nil || !isText && at.Before(firstClock) {

@@ -28,7 +28,7 @@ func newServer(t *testing.T, secret string, now func() time.Time) *Server {
 }
 
 // An address is compared exactly. On this machine the port is free, and nothing else.
-func TestRedirects(t *testing.T) {
+func TestRedirectsAreComparedExactly(t *testing.T) {
 	t.Parallel()
 	c := client{Redirects: []string{"https://a.example/cb", "http://127.0.0.1/cb", "http://localhost:8000/cb?x=1", "http://[::1]:1/cb", "app.example:/cb"}}
 	for uri, want := range map[string]bool{
@@ -78,7 +78,7 @@ func TestClientIDs(t *testing.T) {
 }
 
 // What names a program is shown without what could mislead.
-func TestNames(t *testing.T) {
+func TestNamesAreShownWithoutMarks(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]string{{"Claude", "Claude"}, {" a\u202eb\u2066c\x00\nd ", "abcd"}, {"日本語", "日本語"}, {"\xff", ""}, {"", ""}} {
 		if got := plainName(c[0]); got != c[1] {

@@ -124,7 +124,7 @@ func asked(text string) (perms []tenant.Permission, known bool) {
 // isResource reports whether a program means the resource (RFC 8707).
 func isResource(text string, at auth.Resource) bool { return strings.TrimSuffix(text, "/") == at.URL }
 
-// revoke ends a grant (RFC 7009). A token that is not known is no error.
+// revoke ends a grant (RFC 7009). A token that is not known is not an error.
 func (s *Server) revoke(w http.ResponseWriter, r Request, at auth.Resource) {
 	in, c, ok := s.formOf(w, r)
 	if !ok {

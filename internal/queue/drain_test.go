@@ -164,7 +164,7 @@ func TestDrainWhileStoppingAndPaused(t *testing.T) {
 }
 
 // A runner of some stages runs no jobs of the others, also by Drain.
-func TestStages(t *testing.T) {
+func TestRunnerRunsItsStagesAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}

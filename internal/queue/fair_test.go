@@ -190,7 +190,7 @@ func TestWaitingLanes(t *testing.T) {
 }
 
 // Tasks of upkeep have places of their own, and no single tenant has all of the others: so a task that a caller asked
-// for begins at once, beside any number of collections that look after themselves, and a flood of one tenant.
+// for begins immediately, beside any number of collections that look after themselves, and a flood of one tenant.
 func TestUpkeepHoldsNoPlaceOfTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

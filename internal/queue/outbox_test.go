@@ -150,7 +150,7 @@ type worker struct {
 	now     map[memory.Stage]int
 	peak    map[memory.Stage]int
 	perRef  map[memory.Due]int
-	overlap bool // two decides of one collection ran at once
+	overlap bool // two decides of one collection ran concurrently
 }
 
 func newWorker(o *outbox, try func(ctx context.Context, w memory.Job) error) *worker {

@@ -25,10 +25,10 @@ const DefaultSends = 16
 
 // Config bounds a runner. Zero fields take the defaults.
 type Config struct {
-	Prepares  int            // prepare jobs at once; default 4
-	Decides   int            // decide jobs at once, of different collections; default 4
-	Tasks     int            // task jobs at once; default 2. Tasks of upkeep have places of their own, see Upkeeps
-	Sends     int            // send jobs at once; default DefaultSends
+	Prepares  int            // concurrent prepare jobs; default 4
+	Decides   int            // concurrent decide jobs, of different collections; default 4
+	Tasks     int            // concurrent task jobs; default 2. Tasks of upkeep have places of their own, see Upkeeps
+	Sends     int            // concurrent send jobs; default DefaultSends
 	Batch     int            // prepare jobs in one claim; default 16, never more than there are free slots
 	Lease     time.Duration  // default 15 s; prolonged at every third of it
 	Poll      time.Duration  // longest time between two polls of the outbox; default 1 s
@@ -50,7 +50,7 @@ func (c *Config) shareOf(slots int) int {
 	return max(1, slots*c.Share/100)
 }
 
-// Upkeeps returns how many tasks of upkeep run at once, beside so many others.
+// Upkeeps returns how many tasks of upkeep run concurrently, beside so many others.
 func Upkeeps(tasks int) int { return max(1, tasks/2) }
 
 func (c *Config) setDefaults() error {

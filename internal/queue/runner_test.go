@@ -34,7 +34,7 @@ func start(t *testing.T, h *worker, cfg Config) (*Runner, func()) {
 
 // Prepare jobs run in parallel and may end in any order. Decide jobs run one at a time per
 // collection, in order; collections run in parallel.
-func TestOrder(t *testing.T) {
+func TestDecidesRunInOrderPreparesInParallel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
@@ -298,7 +298,7 @@ func TestPause(t *testing.T) {
 }
 
 // An idle runner claims nothing.
-func TestIdle(t *testing.T) {
+func TestIdleRunnerClaimsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}

@@ -52,7 +52,7 @@ func NewBus(c *Client) *Bus {
 	return b
 }
 
-// Publish queues news and returns at once. News are dropped, and counted, when too many wait.
+// Publish queues news and returns immediately. News are dropped, and counted, when too many wait.
 func (b *Bus) Publish(ctx context.Context, n News) {
 	if b.client == nil {
 		return

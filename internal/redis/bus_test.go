@@ -59,7 +59,7 @@ func told(t *testing.T, b *Bus, ears ...*ear) {
 	})
 }
 
-func TestNews(t *testing.T) {
+func TestNewsReachOtherProcessesOnce(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
 	r := openRedis(t, Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second}, Deps{})

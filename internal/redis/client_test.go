@@ -193,7 +193,7 @@ func gauge(t *testing.T, r *metric.ManualReader, name string) (sum int64) {
 
 // A server that accepts connections and does not answer costs the first calls their 50 ms, and later
 // ones almost nothing.
-func TestFrozen(t *testing.T) {
+func TestFrozenServerIsBypassed(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	r := openRedis(t, Config{URL: srv.URL(), Pause: time.Minute}, Deps{}) // which has a connection now
@@ -271,7 +271,7 @@ func TestWrongPasswordAndUsers(t *testing.T) {
 }
 
 // A full server refuses new values; stored ones are read, and no call is bypassed.
-func TestFull(t *testing.T) {
+func TestFullServerIsReadAndRefusesWrites(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t, "--maxmemory", "3mb", "--maxmemory-policy", "noeviction")
 	var j journal
@@ -306,7 +306,7 @@ func TestEvictionIsWarnedAbout(t *testing.T) {
 }
 
 // An older server is used, and Check reports it.
-func TestTooOld(t *testing.T) {
+func TestOlderServersAreReported(t *testing.T) {
 	t.Parallel()
 	for version, old := range map[string]bool{"6.2.14": true, "7.0.0": false, "8.2.1": false, "": false} {
 		if err := checkVersion(version); (err != nil) != old || old && !strings.Contains(err.Error(), "upgrade") {

@@ -89,7 +89,7 @@ func (c *Client) lanesKey(s memory.Stage, tenant uuid.UUID) string {
 // workersKey returns the key of the processes that serve a stage: a sorted set by expiry time in ms.
 func (c *Client) workersKey(s memory.Stage) string { return c.cfg.Prefix + ":workers:" + string(s) }
 
-// Send queues a wake-up and returns at once. It is called after the commit that enqueued jobs. A
+// Send queues a wake-up and returns immediately. It is called after the commit that enqueued jobs. A
 // wake-up that cannot be sent is dropped and counted; workers find its jobs by polling.
 func (w *Wakeups) Send(ctx context.Context, d memory.Due, s memory.Stage) {
 	u := wakeUp{d, s}
@@ -140,7 +140,7 @@ func (w *Wakeups) send(ctx context.Context, first wakeUp) {
 		batch[g] = append(batch[g], goredis.Z{Score: now, Member: u.due.Collection.String()})
 	}
 	added := map[group]*goredis.IntCmd{}
-	// A caller's end is no reason to lose what it committed.
+	// A caller's end is not a reason to lose what it committed.
 	err := w.client.within(context.WithoutCancel(ctx), w.client.cfg.atLeast(wakeTimeout), "wake", func(ctx context.Context, r *goredis.Client) error {
 		_, err := r.Pipelined(ctx, func(p goredis.Pipeliner) error {
 			for g, lanes := range batch {
@@ -178,8 +178,8 @@ func (w *Wakeups) takeQueued(first wakeUp) []wakeUp {
 }
 
 // Serve takes wake-ups and drains their lanes until ctx ends. lanes are how many lanes of each
-// stage are drained at once: as many as the runner has slots. Stages without an entry are not
-// served. The same ctx should stop the runner, whose lanes then end at once; what they leave is
+// stage are drained concurrently: as many as the runner has slots. Stages without an entry are not
+// served. The same ctx should stop the runner, whose lanes then end immediately; what they leave is
 // sent again, for another worker.
 func (w *Wakeups) Serve(ctx context.Context, runner Drainer, lanes map[memory.Stage]int) {
 	var loops sync.WaitGroup

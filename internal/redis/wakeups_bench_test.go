@@ -338,7 +338,7 @@ func benchWorker(b *testing.B) {
 	os.Exit(0) // without a report
 }
 
-// timedWorker ends each job at once and reports when it started.
+// timedWorker ends each job immediately and reports when it started.
 type timedWorker struct {
 	store *postgres.Store
 	ready sync.Once

@@ -297,7 +297,7 @@ func TestWakeUps(t *testing.T) {
 	})
 }
 
-// A job that is added while its lane is drained elsewhere is done at once, and not at the next poll.
+// A job that is added while its lane is drained elsewhere is done immediately, and not at the next poll.
 func TestWakeUpsWhileDraining(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)

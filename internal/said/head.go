@@ -181,7 +181,7 @@ func shapeOf(s string) shape {
 	return c
 }
 
-// The sentences and bytes from which a turn is long, and longer ones are no other.
+// The sentences and bytes from which a turn is long; beyond them length makes no difference.
 const (
 	longTurn      = 30
 	longTurnBytes = 3000

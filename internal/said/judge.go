@@ -12,7 +12,7 @@ type Embed func(texts []string) ([][]float32, error)
 
 // Bounds of what is judged by vectors.
 const (
-	mostJudged   = 400 // sentences at once
+	mostJudged   = 400 // sentences in one call
 	judgedLength = 400 // bytes of a sentence, its beginning
 )
 

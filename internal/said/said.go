@@ -13,7 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// Turn is what somebody said at once.
+// Turn is what one speaker said until the next one spoke.
 type Turn struct {
 	Speaker   string
 	Assistant bool
@@ -247,7 +247,7 @@ const (
 	quotedByMails = ">"
 )
 
-// isPasted reports whether a line is no talk by its form: a quoted line of a mail, a row of a table, code, a log.
+// isPasted reports whether a line is not talk by its form: a quoted line of a mail, a row of a table, code, a log.
 func isPasted(line string) bool {
 	if strings.HasPrefix(line, quotedByMails) || strings.Count(line, "|") >= tableColumns {
 		return true

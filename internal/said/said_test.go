@@ -30,8 +30,9 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestQuestions: a question ends with the mark of its script, also before emoji; what answers it in few words comes with it.
-func TestQuestions(t *testing.T) {
+// TestQuestionsEndWithTheirMark: a question ends with the mark of its script, also before emoji; what answers it in few words
+// comes with it.
+func TestQuestionsEndWithTheirMark(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]bool{
 		"Where?": true, "你呢？": true, "هل أنت هنا؟": true, "Πού μένεις;": true, "Really? 😂": true, "Who (again?)": true,
@@ -52,8 +53,8 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestHead: the weights fit the code, and are read as they are written.
-func TestHead(t *testing.T) {
+// TestHeadFitsTheCode: the weights fit the code, and are read as they are written.
+func TestHeadFitsTheCode(t *testing.T) {
 	t.Parallel()
 	if len(headFile) != headBytes || !slices.Equal(head.Bytes(), headFile) {
 		t.Errorf("head.bin has %d bytes, not %d; run tools/heads", len(headFile), headBytes)
@@ -64,8 +65,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// TestKinds: the weights fit the code and are read as they are written, and a sentence without a vector has no kinds.
-func TestKinds(t *testing.T) {
+// TestKindsFitTheCode: the weights fit the code and are read as they are written, and a sentence without a vector has no kinds.
+func TestKindsFitTheCode(t *testing.T) {
 	t.Parallel()
 	if len(kindsFile) != kindBytes || !slices.Equal(network.Bytes(), kindsFile) {
 		t.Errorf("kinds.bin has %d bytes, not %d; run tools/heads", len(kindsFile), kindBytes)
@@ -84,8 +85,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestHandedOver: what follows a sentence that hands a text over is handed over, or what is on the lines before it.
-func TestHandedOver(t *testing.T) {
+// TestTextHandedOverIsMarked: what follows a sentence that hands a text over is handed over, or what is on the lines before it.
+func TestTextHandedOverIsMarked(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]bool{
 		"I am Ana. WORK on this. I live here. So.": {false, true, true, true},

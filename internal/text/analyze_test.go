@@ -51,7 +51,7 @@ func conversation(n int) []string {
 	return notes
 }
 
-// More words than the cache holds, read by several readers at once, have the same stems as without
+// More words than the cache holds, read by several readers concurrently, have the same stems as without
 // a cache.
 func TestStemsAreThoseOfNoCache(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,7 @@ const (
 	capitalFactor  = 1.4 // capitalized, not at the start of a sentence: a name, in German a noun
 	openingFactor  = 0.7 // the first word of a sentence: often an interjection, a pronoun or a verb
 	fullSentence   = 4.0 // content words of a sentence that tells something; a shorter one counts for less: "Thanks, Mel!"
-	pairDamping    = 0.8 // of each further word of a phrase that only its place supports
+	pairDamping    = 0.8 // of each further word of a phrase that only its position supports
 	namePhrase     = 0.5 // of each further word of a name or of a repeated phrase
 	clauseFactor   = 0.7 // a run of a script without spaces that is longer than most words
 	longRun        = 5   // characters

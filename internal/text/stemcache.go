@@ -13,14 +13,14 @@ type stemmed struct {
 }
 
 // stemCache remembers recent words, because most words of a text occurred before. It is a table of
-// fixed size without locks: a word has two places, and a new one usually replaces the older of the
+// fixed size without locks: a word has two slots, and a new one usually replaces the older of the
 // two. It never changes a result.
 type stemCache struct {
 	seed maphash.Seed
 	slot [1 << stemCacheBits]atomic.Pointer[stemmed]
 }
 
-// stemCacheBits makes room for 32,768 words, about 4 MB when all places are taken.
+// stemCacheBits makes room for 32,768 words, about 4 MB when all slots are taken.
 const stemCacheBits = 15
 
 var stems = &stemCache{seed: maphash.MakeSeed()}

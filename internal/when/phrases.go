@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// phrase is one form of time expressions, and how to read it. ok is false for what is no time after all.
+// phrase is one form of time expressions, and how to read it. ok is false for what is not a time after all.
 type phrase struct {
 	form *regexp.Regexp
 	read func(m []string, s place) (r Range, ok bool)
@@ -110,7 +110,7 @@ func dayOfMonth(y, name, d string, s place) (Range, bool) {
 // isName reports whether a month is written as a name, not as a verb: "May", not "may".
 func isName(s string) bool { return unicode.IsUpper(rune(s[0])) }
 
-// named returns the place of a name by its first three letters.
+// named returns the position of a name by its first three letters.
 func named(names, s string) int { return strings.Index(names, strings.ToLower(s[:3])) / 3 }
 
 func unitNamed(s string) unit {

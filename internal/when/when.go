@@ -57,7 +57,7 @@ func Parse(query string, reference time.Time) []Range {
 // longest is how many bytes a phrase has at most, so that the cost stays linear.
 const longest = 64
 
-// parseAt returns the longest phrase that begins at a place; end is 0 without one.
+// parseAt returns the longest phrase that begins at a position; end is 0 without one.
 func parseAt(query string, at int, now time.Time) (found Range, end int) {
 	s := place{now: now, before: wordBefore(query[:at])}
 	rest := query[at:min(len(query), at+longest)]
@@ -77,13 +77,13 @@ func parseAt(query string, at int, now time.Time) (found Range, end int) {
 	return bound(found, s, query, at+best)
 }
 
-// phrasesAt returns the phrases that may begin at a place.
+// phrasesAt returns the phrases that may begin at a position.
 func phrasesAt(query string, at int) []phrase {
 	first, _ := utf8.DecodeRuneInString(query[at:])
 	last, _ := utf8.DecodeLastRuneInString(query[:at])
 	switch {
 	case strings.ContainsRune(hanStarts, first):
-		// After a number a week is counted, and what follows is no weekday: 一周五天.
+		// After a number a week is counted, and what follows is not a weekday: 一周五天.
 		if strings.ContainsRune("周星", first) && (strings.ContainsRune("一二两三四五六七八九十几每个", last) || unicode.IsDigit(last)) {
 			return nil
 		}

@@ -142,7 +142,7 @@ func TestReferenceAtTheEdges(t *testing.T) {
 }
 
 // A day is a day of the reference's zone: at 23:30 in New York it is tomorrow in UTC.
-func TestZone(t *testing.T) {
+func TestDaysAreOfTheZone(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("", -5*3600)
 	got := Parse("today", time.Date(2023, 6, 14, 23, 30, 0, 0, zone))

@@ -36,7 +36,7 @@ type handler struct {
 	clock    memory.Clock
 	log      *slog.Logger
 	company  company
-	// following has a place for each decision that may follow its first stage at once, in the slot of that.
+	// following has a slot for each decision that may follow its first stage immediately, in the slot of that.
 	following chan struct{}
 }
 
@@ -57,7 +57,7 @@ func (h *handler) Deadline(j memory.Job) time.Duration {
 		if j.Stage == memory.StageDecide {
 			return h.cfg.DecideDeadline
 		}
-		return h.cfg.PrepareDeadline + h.cfg.DecideDeadline // the decision may follow at once
+		return h.cfg.PrepareDeadline + h.cfg.DecideDeadline // the decision may follow immediately
 	case memory.JobPolicy:
 		return h.cfg.PolicyDeadline
 	case memory.JobAdopt:
@@ -167,7 +167,7 @@ func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 	return fault.New(fault.Invalid, "no worker here does jobs of the kind %q; a newer version may have made it", j.Kind)
 }
 
-// follow takes one of the places for decisions that follow their first stage at once, and returns what
+// follow takes one of the slots for decisions that follow their first stage immediately, and returns what
 // engine.Stages asks for: the decision is a span below that of the first stage.
 func (h *handler) follow(j memory.Job) func(ctx context.Context) (follow context.Context, done func(), ok bool) {
 	return func(ctx context.Context) (context.Context, func(), bool) {

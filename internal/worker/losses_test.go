@@ -154,7 +154,7 @@ func crashable(t *testing.T, o worker.Config) (*plant, chan struct{}) {
 	return p, asked
 }
 
-// Jobs that are lost together again and again are no reason for their losses: none is given up.
+// Jobs that are lost together again and again are not the cause of their losses: none is given up.
 func TestJobsThatDieTogether(t *testing.T) {
 	t.Parallel()
 	p, asked := crashable(t, worker.Config{MaxAlone: 2})

@@ -30,7 +30,7 @@ func newOutages(log *slog.Logger, clock memory.Clock) *outages {
 }
 
 // Sweep deletes expired collections and notes, and stale parts of imports until ctx ends. Several processes may
-// sweep at once.
+// sweep immediately.
 func (w *Worker) Sweep(ctx context.Context) {
 	every := time.NewTicker(w.cfg.SweepEvery)
 	defer every.Stop()

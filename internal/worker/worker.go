@@ -72,7 +72,7 @@ type Config struct {
 	LongDeadline        time.Duration // copy, import, remove, reembed; default 2 h
 
 	// MaxAlone is how often in a row a job may lose its holder, by a crash or an expired lease, while it
-	// is the only job of its process, before it is dead; default 10. Other losses are no limit.
+	// is the only job of its process, before it is dead; default 10. Other losses do not count.
 	MaxAlone int
 
 	SweepEvery  time.Duration // how often Sweep runs; default 15 s

@@ -311,7 +311,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// Wait returns at once for an ended job, when more than one job is ahead, and when its tenant has
+// Wait returns immediately for an ended job, when more than one job is ahead, and when its tenant has
 // too many waiters.
 func TestWaitAnswersAtOnce(t *testing.T) {
 	t.Parallel()

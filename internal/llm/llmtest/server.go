@@ -174,7 +174,7 @@ func (s *Server) Tokens() (prompt, completion int64) {
 	return s.prompt, s.completion
 }
 
-// Peak returns the largest number of requests at once.
+// Peak returns the largest number of concurrent requests.
 func (s *Server) Peak() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -453,7 +453,7 @@ func fail(w http.ResponseWriter, status int, message string, retryAfter time.Dur
 	write(w, map[string]any{"error": map[string]any{"message": message, "type": "fake_error", "code": nil}})
 }
 
-// reset ends the connection at once, without the bytes in flight.
+// reset ends the connection immediately, without the bytes in flight.
 func reset(w http.ResponseWriter) {
 	h, ok := w.(http.Hijacker)
 	if !ok {
@@ -469,7 +469,7 @@ func reset(w http.ResponseWriter) {
 	_ = conn.Close()
 }
 
-// write sends JSON. A client that has gone is no failure of a test.
+// write sends JSON. A client that has gone is not a failure of a test.
 func write(w io.Writer, body any) {
 	b, err := json.Marshal(body)
 	if err != nil {

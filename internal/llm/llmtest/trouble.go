@@ -31,7 +31,7 @@ func (s *Server) NoSystem(status int) {
 	s.set(func() { s.troubles.oneSystem, s.troubles.noSystem, s.troubles.status = true, true, status })
 }
 
-// Window refuses texts to embed that have more characters, and more texts at once (0: any number), with a status and
+// Window refuses texts to embed that have more characters, and more texts in one request (0: any number), with a status and
 // words that no client knows.
 func (s *Server) Window(characters, inputs, status int) {
 	s.set(func() { s.troubles.window, s.troubles.inputs, s.troubles.tooLong = characters, inputs, status })

@@ -136,7 +136,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-func TestLabels(t *testing.T) {
+func TestLabelsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"human", "用户", "Über uns", "a/b?c=d", "🦆", strings.Repeat("字", block.MaxLabel), `say "hi"`} {
 		if err := block.CheckLabel(good); err != nil {

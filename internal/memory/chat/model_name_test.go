@@ -2,7 +2,7 @@ package chat
 
 import "testing"
 
-// An address of e-mail in the ids of an application is no end of them, and a version of a model is no collection.
+// An address of e-mail in the ids of an application is not an end of them, and a version of a model is not a collection.
 func TestSplitModel(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][2]string{

@@ -71,7 +71,7 @@ func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memor
 	return a, nil
 }
 
-// Without a model nobody judges what was found, so the nearest note is no reply by being the nearest. What shares no word
+// Without a model nobody judges what was found, so the nearest note is not a reply by being the nearest. What shares no word
 // with the question but names has to match it better than offlineMin, which was chosen on the questions of seven
 // conversations and on sentences of our own in Chinese.
 const offlineMin = 0.5
@@ -93,7 +93,7 @@ func withheld(found *recall.Result, q *Question) string {
 	return ""
 }
 
-// sharesWords reports whether a hit has a word of the question that is no name of a speaker.
+// sharesWords reports whether a hit has a word of the question that is not a name of a speaker.
 func sharesWords(question string, hits []recall.Hit) bool {
 	wanted := map[string]bool{}
 	for _, t := range text.Terms(question) {

@@ -48,7 +48,7 @@ func (b *body) asked() []Turn {
 	return b.turns
 }
 
-// firstSpoken returns the index of the first message that is no instruction.
+// firstSpoken returns the index of the first message that is not an instruction.
 func (b *body) firstSpoken() int {
 	at := slices.IndexFunc(b.turns, func(t Turn) bool { return !isInstruction(&t) })
 	if at < 0 {

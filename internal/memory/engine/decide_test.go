@@ -469,7 +469,7 @@ func TestConflictingPatch(t *testing.T) {
 	}
 }
 
-// The head is never compared, so unrelated writes are no conflict.
+// The head is never compared, so unrelated writes are not a conflict.
 func TestUnrelatedWritesAreNoConflict(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})

@@ -26,7 +26,7 @@ const maxRetryAfter = 30 * time.Second
 // reason, and get a vector if they have none and the embedder answers. Notes
 // that are pending already are not written again.
 //
-// It works after the deadline of ctx has passed. A lost lease is no error: the
+// It works after the deadline of ctx has passed. A lost lease is not an error: the
 // job has another holder.
 func (e *Engine) Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.FailTimeout)

@@ -115,7 +115,7 @@ func TestGatewayRemembersAgainAndAgain(t *testing.T) {
 }
 
 // C254: what a decision listed first is part of what it read: a newer note has it decided again, and a model that is asked
-// the same question is not asked again. A note that the listing does not name, and another listing, are no conflict.
+// the same question is not asked again. A note that the listing does not name, and another listing, are not a conflict.
 func TestNewestIsRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

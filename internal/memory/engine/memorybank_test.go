@@ -209,7 +209,7 @@ func TestBankDelay(t *testing.T) {
 }
 
 // TestBankFailures: with the model down nothing is written and the job is retried. An answer that
-// cannot be used is no summary, and the overall summary is unchanged.
+// cannot be used is not a summary, and the overall summary is unchanged.
 func TestBankFailures(t *testing.T) {
 	t.Parallel()
 	w := newBankWorld(t, options{engine: engine.Config{ServiceTries: 3}})
@@ -591,7 +591,7 @@ func TestBankReembed(t *testing.T) {
 	}
 }
 
-// TestBankDaysAtOnce: a day that several jobs summarize at once has one summary, and messages that
+// TestBankDaysAtOnce: a day that several jobs summarize concurrently has one summary, and messages that
 // are added while it is written are summarized afterwards.
 func TestBankDaysAtOnce(t *testing.T) {
 	t.Parallel()

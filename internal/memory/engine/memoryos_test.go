@@ -594,7 +594,7 @@ func TestOSProfile_C231(t *testing.T) {
 }
 
 // C232, C233, C236, C332: what is known of the user and of the assistant, one fact for each entry with its time, its
-// vector and the messages that it is from. "None" is no knowledge, and nothing is known twice. At capacity the oldest
+// vector and the messages that it is from. "None" is not knowledge, and nothing is known twice. At capacity the oldest
 // entry goes. Nothing crosses collections.
 func TestOSKnowledge_C232(t *testing.T) {
 	t.Parallel()

@@ -244,7 +244,7 @@ func TestPoliciesAndDuplicates(t *testing.T) {
 	})
 }
 
-// runTwice runs a job twice at once, as when its lease is wrongly considered lost.
+// runTwice runs a job twice concurrently, as when its lease is wrongly considered lost.
 func (w *world) runTwice(j memory.Job) (first, second error) {
 	w.t.Helper()
 	done := make(chan error, 1)

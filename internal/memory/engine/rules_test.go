@@ -41,7 +41,7 @@ func TestUnionAndAppend_C034(t *testing.T) {
 	w.learn("The boiler gasket is worn.", given([]string{"kitchen"}, []string{"boiler", "gasket"}, "The gasket of the boiler is worn."))
 	got := w.get(old.ID)
 	if !slices.Contains(got.Keywords, "gasket") || !slices.Contains(got.Keywords, "leak") {
-		t.Errorf("keywords %q are no union", got.Keywords)
+		t.Errorf("keywords %q are not a union", got.Keywords)
 	}
 	if got.Context != "A leaking machine. The gasket of the boiler is worn." {
 		t.Errorf("context %q", got.Context)

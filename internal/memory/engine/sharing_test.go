@@ -339,7 +339,7 @@ func (c *countedReads) Changesets(ctx context.Context, s tenant.Scope, v memory.
 }
 
 // A fork that waits for its base runs twice, however many notes the base has waiting and however long it works: at its
-// start, and at the end of the base's last job. A round asks for all jobs at once, and one without news reads no log.
+// start, and at the end of the base's last job. A round asks for all jobs in one call, and one without news reads no log.
 func TestForkIsWokenOnce(t *testing.T) {
 	t.Parallel()
 	const n = 30

@@ -12,7 +12,7 @@ import (
 // Stages bound RunStages.
 type Stages struct {
 	Prepare, Decide time.Duration // deadlines of the stages; 0: none but that of the context
-	// Follow reports whether the decision may follow at once, since the caller has room for it. The decision
+	// Follow reports whether the decision may follow immediately, since the caller has room for it. The decision
 	// gets the returned context; done is called after it. Nil: always.
 	Follow func(ctx context.Context) (follow context.Context, done func(), ok bool)
 }
@@ -42,7 +42,7 @@ func (e *Engine) RunStages(ctx context.Context, s tenant.Scope, job memory.Job, 
 	return err
 }
 
-// follow decides about prepared notes at once; followed is false when the caller has no room for it.
+// follow decides about prepared notes immediately; followed is false when the caller has no room for it.
 func (e *Engine) follow(ctx context.Context, s tenant.Scope, job *memory.Job, p *preparation, st Stages) (followed bool, err error) {
 	if st.Follow != nil {
 		with, done, ok := st.Follow(ctx)

@@ -62,7 +62,7 @@ type options struct {
 	encoder   string        // directory with the weights of the local embedder; "": hashed n-grams
 	timeout   time.Duration // of a model's answer; default 5 s
 	quota     memory.Quota
-	together  bool // both stages of a note at once, where that is possible, as workers do; else apart
+	together  bool // both stages of a note together, where that is possible, as workers do; else apart
 }
 
 func newWorld(t *testing.T, o options) *world {
@@ -296,7 +296,7 @@ func (w *world) end(j memory.Job, err error) {
 	}
 }
 
-// work does a try as the worker does: both stages of a note at once, where that is possible.
+// work does a try as the worker does: both stages of a note together, where that is possible.
 func (w *world) work(j memory.Job) error {
 	if (j.Kind == memory.JobNote || j.Kind == memory.JobExchange) && j.Stage == memory.StagePrepare {
 		return w.engine.RunStages(w.t.Context(), grant.Job(j.Tenant, j.ID), j, engine.Stages{})

@@ -59,7 +59,7 @@ func TripleAttributes(edge memory.LinkID, subject, object string) map[string]any
 	}
 }
 
-// TripleLink returns the edge of a triple; ok is false for a note that is no triple.
+// TripleLink returns the edge of a triple; ok is false for a note that is not a triple.
 func TripleLink(n *memory.Note) (edge memory.LinkID, ok bool) {
 	if n.Kind != memory.KindKnowledge || n.Category != CategoryTriple {
 		return memory.LinkID{}, false
@@ -102,7 +102,7 @@ type Edge struct {
 	Triple        uuid.UUID // its triple, which exists while the edge is valid
 }
 
-// EdgeOf reads a link as an edge; ok is false for a link that is no edge.
+// EdgeOf reads a link as an edge; ok is false for a link that is not an edge.
 func EdgeOf(l *memory.Link) (e Edge, ok bool) {
 	a := l.Attributes
 	if e.Valid, ok = a[attrValid].(bool); !ok {

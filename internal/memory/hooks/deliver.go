@@ -244,11 +244,11 @@ func (v *Service) again(ctx context.Context, s tenant.Scope, job *memory.Job, w 
 }
 
 // send makes one try at a message and records it. d is the record of the tries before; the zero Delivery: there was none. A failed
-// try is no error.
+// try is not an error.
 func (v *Service) send(ctx context.Context, s tenant.Scope, w *memory.Webhook, m *message, d memory.Delivery) (memory.Delivery, error) {
 	status, failed := v.post(ctx, s, w, m)
 	if ctx.Err() != nil {
-		return d, context.Cause(ctx) // this process stops: it is no fault of the receiver
+		return d, context.Cause(ctx) // this process stops: it is not a fault of the receiver
 	}
 	now := v.Clock().UTC()
 	if d.ID == uuid.Nil {

@@ -128,7 +128,7 @@ func (l *lab) newest(w *memory.Webhook) memory.Delivery {
 }
 
 // A message whose process died between sending and recording is sent again under the same id, by the next holder of the job; two
-// workers never hold it at once.
+// workers never hold it concurrently.
 func TestDeathBeforeTheRecord(t *testing.T) {
 	t.Parallel()
 	l := open(t)

@@ -23,7 +23,7 @@ type Reader interface {
 type WaitConfig struct {
 	For       time.Duration // longest wait for a job; default 25 s
 	Poll      time.Duration // how often the store is read without a notification; default 5 s
-	PerTenant int           // waiters of one tenant at once; default 64
+	PerTenant int           // concurrent waiters of one tenant; default 64
 
 	// Notified reports whether changes that other processes make are reported to Notify now. While
 	// they are not, the store is read every PollUnnotified (default 500 ms). Nil: always.
@@ -32,7 +32,7 @@ type WaitConfig struct {
 }
 
 // Waiters serve callers that wait for the end of a job or watch it or a collection change. A change that Notify
-// reports is seen at once. Polling the store finds what was not reported: a notification that was
+// reports is seen immediately. Polling the store finds what was not reported: a notification that was
 // lost, or the job of a deleted collection.
 type Waiters struct {
 	jobs Reader
@@ -186,7 +186,7 @@ func (w *Waiters) Watch(ctx context.Context, s tenant.Scope, job uuid.UUID, fn f
 	})
 }
 
-// Each calls fn at once, after each notification about a job or a collection, and at each poll, until fn
+// Each calls fn immediately, after each notification about a job or a collection, and at each poll, until fn
 // returns false or an error, which Each returns, or ctx ends. Between two calls is a pause at least; what is notified
 // meanwhile is one call.
 func (w *Waiters) Each(ctx context.Context, id uuid.UUID, pause time.Duration, fn func() (more bool, err error)) error {

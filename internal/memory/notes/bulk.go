@@ -200,7 +200,7 @@ func (n *Service) addLines(ctx context.Context, s tenant.Scope, c *memory.Collec
 // duplicates are notes that lines of a bulk may repeat, by memory.DigestOf.
 type duplicates map[int64]memory.Note
 
-// findDuplicates reads the notes that lines repeat, at once. made are those of earlier batches of the call.
+// findDuplicates reads the notes that lines repeat, in one call. made are those of earlier batches of the call.
 func findDuplicates(ctx context.Context, tx memory.Tx, batch []*bulkNote, made map[uuid.UUID]bool) (duplicates, error) {
 	var asked []memory.Note
 	for _, b := range batch {

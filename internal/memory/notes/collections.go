@@ -193,7 +193,7 @@ func (c *Collections) create(ctx context.Context, s tenant.Scope, in *Collection
 	return v, nil, err
 }
 
-// attach returns the attachments of a new collection. NotFound "blocks" when one of them is no stand-alone block.
+// attach returns the attachments of a new collection. NotFound "blocks" when one of them is not a stand-alone block.
 func (c *Collections) attach(ctx context.Context, s tenant.Scope, blocks []uuid.UUID) ([]memory.Attachment, error) {
 	if len(blocks) == 0 {
 		return nil, nil
@@ -232,7 +232,7 @@ func (c *Collections) attach(ctx context.Context, s tenant.Scope, blocks []uuid.
 	return out, nil
 }
 
-// folders returns the attachments of folders to a new collection. NotFound for what is no folder that the scope reaches.
+// folders returns the attachments of folders to a new collection. NotFound for what is not a folder that the scope reaches.
 func (c *Collections) folders(ctx context.Context, s tenant.Scope, refs []string) ([]memory.Attachment, error) {
 	if len(refs) == 0 {
 		return nil, nil
@@ -489,7 +489,7 @@ func (c *Collections) HavingNote(ctx context.Context, s tenant.Scope, note uuid.
 }
 
 // Ensure is ByExternal that creates the collection when there is none, with a policy and a name of its own
-// (collections:write). Of many that do so at once, one creates it and all get it. The policy of one that exists is
+// (collections:write). Of many that do so concurrently, one creates it and all get it. The policy of one that exists is
 // not changed. Exists when a collection that the scope does not reach has the ids.
 func (c *Collections) Ensure(ctx context.Context, s tenant.Scope, e memory.External, policy string) (memory.Collection, error) {
 	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {

@@ -69,7 +69,7 @@ func (c *Collections) Forget(ctx context.Context, s tenant.Scope, e memory.Exter
 	return out, nil
 }
 
-// forget deletes a collection. That it cannot be deleted now is no error.
+// forget deletes a collection. That it cannot be deleted now is not an error.
 func (c *Collections) forget(ctx context.Context, s tenant.Scope, found memory.Collection, materialise bool) (Forgotten, error) {
 	out := Forgotten{Collection: found}
 	v, err := c.store.OpenView(ctx, s, found.ID.String(), memory.At{})

@@ -60,7 +60,7 @@ func TestCreateCollectionRefuses(t *testing.T) {
 
 // C063, C319, C075: an existing name requires extend, which keeps the recorded embedder and refuses
 // another.
-func TestExtend(t *testing.T) {
+func TestExistingNameNeedsExtend(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	create := func(in notes.CollectionInput) (notes.CollectionView, error) {

@@ -14,7 +14,7 @@ import (
 )
 
 // C244: calls and tokens are counted by purpose, per add and per answer.
-func TestCosts(t *testing.T) {
+func TestCostsAreCountedByPurpose(t *testing.T) {
 	t.Parallel()
 	d := openTalk(t)
 	costs := notes.NewCosts(d.store)

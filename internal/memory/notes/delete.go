@@ -45,7 +45,7 @@ type noteDeletion struct {
 	id      uuid.UUID
 	guard   memory.Guard
 	sources Sources
-	erase   bool // the items of layers that are copies of it go at once, and are not made again of other items
+	erase   bool // the items of layers that are copies of it go in the same changeset, and are not made again of other items
 	check   func(ctx context.Context, tx memory.Tx, old *memory.Note) error
 }
 

@@ -41,7 +41,7 @@ func (n *Service) retireSome(ctx context.Context, s tenant.Scope, collection uui
 	if err != nil {
 		return false, err
 	}
-	// What is a copy of an expired note goes at once, too.
+	// What is a copy of an expired note goes in the same changeset, too.
 	f := finder{n, s, v, c, append(slices.Clip(supportedKinds), memory.KindNote)}
 	var x consequences
 	if x.gone, err = f.supported(ctx, slices.Clone(due)); err != nil {

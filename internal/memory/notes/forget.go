@@ -562,7 +562,7 @@ func (x *consequences) clear(ctx context.Context, tx memory.Tx, d *derivation, g
 	return nil
 }
 
-// sessionsAtOnce is of how many sessions the links are read at once.
+// sessionsAtOnce is of how many sessions the links are read in one call.
 const sessionsAtOnce = 100
 
 // leastText is how many characters a text of one word has that is looked for in the results of jobs.

@@ -15,8 +15,8 @@ const halfBytes = 256
 
 const space = " \t\r\n"
 
-// screenHalves applies the collection's setting to secrets that are cut in two: the end of one message and the beginning
-// of the next one of its session. Both parts are redacted. Of a message that is stored already only the next one's part
+// screenHalves applies the collection's setting to secrets that are split across two messages: at the end of one and the
+// beginning of the next one of its session. Both parts are redacted. Of a message that is stored already only the next one's part
 // is: what is stored does not change, and half a secret opens nothing. A refusal names the second message.
 func (n *Service) screenHalves(ctx context.Context, s tenant.Scope, c *memory.Collection, list []*message) error {
 	var r memory.Validation

@@ -35,7 +35,7 @@ type newLine struct {
 	warnings []string
 }
 
-// kindOf returns what becomes of a line. One that is no object is refused as a note is.
+// kindOf returns what becomes of a line. One that is not an object is refused as a note is.
 func kindOf(raw []byte) lineKind {
 	var m struct {
 		ID   json.RawMessage `json:"id"`

@@ -155,7 +155,7 @@ func (w *messageWriter) putMessages(ctx context.Context, tx memory.Tx) (Messages
 	return out, nil
 }
 
-// findRepeated returns the stored messages of the exchanges that repeat stored ones, by their place in the list. Its
+// findRepeated returns the stored messages of the exchanges that repeat stored ones, by their position in the list. Its
 // other notes are zero.
 func (w *messageWriter) findRepeated(ctx context.Context, tx memory.Tx) ([]memory.Note, error) {
 	out := make([]memory.Note, len(w.list))

@@ -326,7 +326,7 @@ func TestIdempotencyOverADeletedCollection(t *testing.T) {
 // tagged returns a guard on one entity tag.
 func tagged(etag string) memory.Guard { return func(got string) bool { return got == etag } }
 
-// C057, C010: any editable field can be changed; vector and text follow at once.
+// C057, C010: any editable field can be changed; vector and text follow immediately.
 func TestPatch(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -459,7 +459,7 @@ func TestDeleteAndRestore(t *testing.T) {
 }
 
 // C031: links are a list, also for notes without links.
-func TestLinks(t *testing.T) {
+func TestLinksAreAList(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	c, other := d.collection("things"), d.collection("others")

@@ -28,7 +28,7 @@ func (n *Service) Prepare(ctx context.Context, s tenant.Scope, c *memory.Collect
 	return &Prepared{messageWriter{n: n, s: s, c: c, list: list}}, nil
 }
 
-// PutDerived writes a note that is no message, with its vector if the collection's embedder is fast, else
+// PutDerived writes a note that is not a message, with its vector if the collection's embedder is fast, else
 // with a job that makes it. The note comes from [Service.Embedded].
 func (n *Service) PutDerived(ctx context.Context, s tenant.Scope, tx memory.Tx, note memory.Note) (memory.Note, error) {
 	v := tx.View()

@@ -69,7 +69,7 @@ func UnknownEvent(policy string, e *memory.Event) error {
 }
 
 // DescribedMaterial is a note with its description as prompts show it. Handle is its
-// place in the list, by which an answer names it; nil: it cannot be named.
+// position in the list, by which an answer names it; nil: it cannot be named.
 type DescribedMaterial struct {
 	Handle   *int     `json:"handle,omitempty"`
 	Time     string   `json:"time"`

@@ -8,7 +8,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
 )
 
-func TestNone(t *testing.T) {
+func TestNoneLeavesNotesAsTheyAre(t *testing.T) {
 	t.Parallel()
 	n := policytest.Note(9, "As given.")
 	got, err := NewNone().Prepare(t.Context(), nil, n)

@@ -11,7 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// PageSize is how many notes are listed or read at once.
+// PageSize is how many notes are listed or read in one call.
 const PageSize = 500
 
 // EachNote calls each for every note of a query, oldest id first. It reads page by

@@ -63,7 +63,7 @@ func LoadPrompt(files fs.FS, version string) (Prompt, error) {
 		return Prompt{}, fmt.Errorf("read schema: %w", err)
 	}
 	if !json.Valid(schema) {
-		return Prompt{}, fmt.Errorf("schema of %s is no JSON", name)
+		return Prompt{}, fmt.Errorf("schema of %s is not JSON", name)
 	}
 	return Prompt{
 		Version: version,

@@ -166,7 +166,7 @@ func checkTimezone(raw json.RawMessage) error {
 		return err
 	}
 	if zone == "" {
-		zone = "Local" // refused like all that is no name of a zone
+		zone = "Local" // refused like all that is not a name of a zone
 	}
 	_, err := zone.Location()
 	return err

@@ -46,7 +46,7 @@ func TestIsErrorText(t *testing.T) {
 		"Request timed out", "Traceback (most recent call last): ...", "错误：超时", "请求失败", "- Error: x",
 	} {
 		if !policy.IsErrorText(s) {
-			t.Errorf("%q is no error", s)
+			t.Errorf("%q is not an error", s)
 		}
 	}
 	for _, s := range []string{

@@ -17,7 +17,7 @@ import (
 // the measures of one note are silent. docs/recall.md has the figures. It is nil when nothing was compared by meaning.
 //
 // It is 0 for a query in which nothing can be matched: its vector is near to some note by chance. That is one that says nothing,
-// such as "?", and one of whose words no note has, when they are no words of a language or hardly any note is near.
+// such as "?", and one of whose words no note has, when they are not words of a language or hardly any note is near.
 func (sr *searchRun) estimateAnswerable(hits []search.Hit, found []search.Candidate) *float64 {
 	if sr.words != "" && !strings.ContainsFunc(sr.words, says) {
 		return new(float64)

@@ -42,7 +42,7 @@ func TestEstimateOfAnswerable(t *testing.T) {
 		"Which pets?": false, "Krankenversicherung": false, "المدينة": false, "гараж": false, "σπίτι": false, "猫叫什么": false, "tiramisu": false,
 	} {
 		if got := areBroken(words); got != want {
-			t.Errorf("%q is no word of a language: %v", words, got)
+			t.Errorf("%q is not a word of a language: %v", words, got)
 		}
 		hit := search.Hit{Candidate: search.Candidate{Dense: true}, Score: 1}
 		hit.Values[search.Vector] = 0.4

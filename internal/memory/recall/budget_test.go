@@ -18,7 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// More layers than fit are read in turn and at once. The least recently used ones are dropped and
+// More layers than fit are read in turn and concurrently. The least recently used ones are dropped and
 // filled again, answers stay correct, and the indexes stay within the budget.
 func TestIndexesStayWithinTheirBudget(t *testing.T) {
 	t.Parallel()
@@ -181,7 +181,7 @@ func TestCountsOutliveAFailedFlush(t *testing.T) {
 	}
 }
 
-// Two processes that count the same notes and flush at once lose no count.
+// Two processes that count the same notes and flush concurrently lose no count.
 func TestCountsOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})

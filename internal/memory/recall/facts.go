@@ -17,7 +17,7 @@ import (
 // Bounds of the work for one page of facts. A page that reaches them ends early, perhaps empty, with
 // a cursor to continue from.
 const (
-	factEntities = 50      // entities whose edges are read at once
+	factEntities = 50      // entities whose edges are read in one call
 	factLinks    = 20_000  // links that are read for a page
 	factFanout   = 100_000 // links of a single entity that are read
 )
@@ -129,7 +129,7 @@ func (l *factLister) run(ctx context.Context) error {
 // entityID returns the id of an entity, given its name or id; ok is false for an unknown name.
 func (l *factLister) entityID(ctx context.Context, name string) (uuid.UUID, bool, error) {
 	if id, err := uuid.Parse(name); err == nil {
-		return id, true, nil // the id of a note that is no entity matches no edge
+		return id, true, nil // the id of a note that is not an entity matches no edge
 	}
 	n, err := l.service.store.NoteByKey(ctx, l.scope, l.view, memory.KindEntity, graph.EntityKey(name))
 	if fault.Is(err, fault.NotFound) {

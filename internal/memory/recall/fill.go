@@ -16,7 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// logBatch is how many rows of the log an index reads at once. Batches are kept, so the next read
+// logBatch is how many rows of the log an index reads in one batch. Batches are kept, so the next read
 // continues a load that timed out.
 const logBatch = 2_000
 

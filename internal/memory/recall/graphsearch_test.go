@@ -200,9 +200,9 @@ func TestGraphSearchOff(t *testing.T) {
 	}
 }
 
-// C196, C207: pages of edges over more entities than are read at once are stable. An edge of a
+// C196, C207: pages of edges over more entities than are read in one call are stable. An edge of a
 // deleted fact or of a deleted triple is left out. A fork shows its own edges.
-func TestFacts(t *testing.T) {
+func TestPagesOfFactsAreStable(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, r *fixture) {
 		t.Helper()

@@ -24,7 +24,7 @@ import (
 type LayersQuery struct {
 	Text  string
 	Layer string // one of the reading's; "": all
-	K     int    // items of one list, 1..200; 0 is the policy's. See [memory.LayerReading] for all layers at once
+	K     int    // items of one list, 1..200; 0 is the policy's. See [memory.LayerReading] for all layers together
 }
 
 // LayerHit is an item that was found in a layer.

@@ -118,10 +118,10 @@ func (r *fixture) checkSameRanking(t *rapid.T, v memory.View, q memory.NearestQu
 	for i, w := range want {
 		own, ok := score[got[i].Note]
 		if !ok || !almostEqual(got[i].Score, own) || !almostEqual(own, w.Score) || got[i].Note != w.Note && own == w.Score {
-			t.Fatalf("at %d, place %d: the index has %s %v, the store %s %v", v.At, i, got[i].Note, got[i].Score, w.Note, w.Score)
+			t.Fatalf("at %d, position %d: the index has %s %v, the store %s %v", v.At, i, got[i].Note, got[i].Score, w.Note, w.Score)
 		}
 		if i > 0 && w.Score == want[i-1].Score && bytes.Compare(want[i-1].Note[:], w.Note[:]) >= 0 {
-			t.Fatalf("at %d, place %d: ties are not by id: %v", v.At, i, want)
+			t.Fatalf("at %d, position %d: ties are not by id: %v", v.At, i, want)
 		}
 	}
 }

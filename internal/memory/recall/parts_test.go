@@ -100,7 +100,7 @@ func TestReadingParts(t *testing.T) {
 	})
 }
 
-// A note below the floor of a part is no hit, unless it has a word of the query.
+// A note below the floor of a part is not a hit, unless it has a word of the query.
 func TestPartFloor(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})

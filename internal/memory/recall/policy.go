@@ -26,7 +26,7 @@ func (r *Service) readingOf(c *memory.Collection) memory.Reading {
 }
 
 // applyReading sets what the caller of a query leaves to the collection's policy: how many hits, of
-// which kinds, and that expired notes are no hits. A condition of the filter replaces the policy's:
+// which kinds, and that expired notes are not hits. A condition of the filter replaces the policy's:
 // one on kind selects from all kinds, one on attributes.expires_at from expired notes, too.
 //
 // A reading of several parts is searched part by part; see searchParts.

@@ -71,7 +71,7 @@ func (sr *searchRun) readFeatures() (f search.Features) {
 	return f
 }
 
-// lastRune returns the last character of a text that is no space.
+// lastRune returns the last character of a text that is not a space.
 func lastRune(s string) string {
 	s = strings.TrimRightFunc(s, unicode.IsSpace)
 	_, size := utf8.DecodeLastRuneInString(s)

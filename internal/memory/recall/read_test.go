@@ -92,7 +92,7 @@ func TestGetListHistory(t *testing.T) {
 	r.wantFault(err, fault.Forbidden)
 }
 
-func TestGraph(t *testing.T) {
+func TestGraphFollowsLinksToItsDepth(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
 	c := r.collection("things")

@@ -408,7 +408,7 @@ func TestCounterForgets(t *testing.T) {
 	}
 }
 
-// Many goroutines that count and flush at once lose no count.
+// Many goroutines that count and flush concurrently lose no count.
 func TestCounterUnderFlushes(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})

@@ -346,7 +346,7 @@ func TestScoreBudgetFilterAndTime(t *testing.T) {
 	if got := hitIDs(r.search(c, q)); !slices.Equal(got, []uuid.UUID{b}) {
 		t.Errorf("filter: %v", got)
 	}
-	// C058, C057: deletions and changes are visible at once, and the past with as_of.
+	// C058, C057: deletions and changes are visible immediately, and the past with as_of.
 	_, err := r.notes.Delete(t.Context(), r.all, c.ID.String(), a, memory.Request{})
 	r.noError(err)
 	_, err = r.notes.Patch(t.Context(), r.all, c.ID.String(), b, notes.NotePatch{Content: new("eleven twelve")}, memory.Request{})
@@ -371,7 +371,7 @@ func TestScoreBudgetFilterAndTime(t *testing.T) {
 
 // C013, C014: a search counts each note that it returns once, at its time;
 // internal look-ups count nothing.
-func TestUsage(t *testing.T) {
+func TestSearchesCountEachHitOnce(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
 	c := r.collection("things")

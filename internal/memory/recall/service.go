@@ -67,7 +67,7 @@ type Config struct {
 	IndexBytes int64
 	// CompactFrom is how many ended versions an index holds before it may drop them; default 4,096.
 	CompactFrom int
-	// Loads is how many cold layers are filled at once; default 2.
+	// Loads is how many cold layers are filled concurrently; default 2.
 	Loads int
 	// LoadTimeout is how long a read waits for an index; default 20 s.
 	LoadTimeout time.Duration
@@ -98,7 +98,7 @@ type Config struct {
 	RerankPool int
 	// RerankAlways has Deps.Reranker order the hits of every search by text that does not say how.
 	RerankAlways bool
-	// RerankThreshold is the relevance below which a judged note is no hit; default 0.5.
+	// RerankThreshold is the relevance below which a judged note is not a hit; default 0.5.
 	RerankThreshold float64
 	// Encoding counts the tokens of a context, unless a query names another; default search.O200k.
 	Encoding search.Encoding
@@ -132,7 +132,7 @@ type Service struct {
 	sweeping sync.WaitGroup
 }
 
-// searchesPerCPU is how many searches compute at once for each CPU. More would share the CPUs without
+// searchesPerCPU is how many searches compute concurrently for each CPU. More would share the CPUs without
 // an order.
 const searchesPerCPU = 2
 

@@ -36,10 +36,10 @@ const (
 	// one in snapshotGrowth, and snapshotStep the fewest rows.
 	snapshotGrowth = 2
 	snapshotStep   = 1024
-	// largeSnapshot is the size, in bytes, from which on memory that a file replaces is given back at once.
+	// largeSnapshot is the size, in bytes, from which on memory that a file replaces is given back immediately.
 	largeSnapshot = 64 << 20
 	// sweepEvery is how often files of collections that are gone are looked for. Deletions of this process
-	// remove them at once.
+	// remove them immediately.
 	sweepEvery = time.Minute
 	// unusedFor is how long a file of other vectors than the collection's own is kept after it was written.
 	unusedFor = 7 * 24 * time.Hour

@@ -163,7 +163,7 @@ func TestUnusableSnapshots(t *testing.T) {
 	damaged[len(good)/2] ^= 4
 	want := r.ask(r.recall, c, nil)
 	for what, data := range map[string][]byte{
-		"damaged": damaged, "cut off": good[:len(good)*2/3], "empty": {}, "of another collection": foreign, "no snapshot": []byte("some text that is no snapshot"),
+		"damaged": damaged, "cut off": good[:len(good)*2/3], "empty": {}, "of another collection": foreign, "no snapshot": []byte("some text that is not a snapshot"),
 	} {
 		r.noError(os.WriteFile(path, data, 0o600))
 		service, w := r.process(dir, recall.Config{})
@@ -444,7 +444,7 @@ func (u *usageStore) Usage(ctx context.Context, s tenant.Scope, v memory.View, i
 }
 
 // Counts of the store are kept for a while: searches that follow each other do not read them again.
-// Writes of this process show at once, those of others after the interval of flushes.
+// Writes of this process show immediately, those of others after the interval of flushes.
 func TestUsageIsKept(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})

@@ -19,7 +19,7 @@ func TestStats(t *testing.T) {
 		r.add(c, "only this")
 		r.search(c, recall.Query{Text: "only"})
 		r.add(c, "and this")
-		r.search(c, recall.Query{Text: "only"}) // reads the rest of the log, which is no load
+		r.search(c, recall.Query{Text: "only"}) // reads the rest of the log, which is not a load
 	}
 	got := r.recall.Stats()
 	if got.Bytes <= 0 || got.Layers != 1 || got.Loads != 3 || got.Evictions != 2 {

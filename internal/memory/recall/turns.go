@@ -48,7 +48,7 @@ func (r *Service) mergeTurns(ctx context.Context, s tenant.Scope, v memory.View,
 	return out, nil
 }
 
-// messagesAround returns the messages around one, by time, and its place among them.
+// messagesAround returns the messages around one, by time, and its position among them.
 func (r *Service) messagesAround(ctx context.Context, s tenant.Scope, v memory.View, f filter.Expr, n *memory.Note) (around []memory.Note, at int, err error) {
 	q := memory.NoteQuery{
 		Filter: f, Kinds: []memory.Kind{memory.KindMessage}, ByTime: true, After: n.ID, AfterTime: n.OccurredAt, Limit: pieceReach,

@@ -86,7 +86,7 @@ type Query struct {
 	// the collection's policy does not apply.
 	Internal bool
 
-	expiredBy time.Time // notes that have expired by then are no hits; zero: none expires
+	expiredBy time.Time // notes that have expired by then are not hits; zero: none expires
 	useGraph  bool      // triples near the entities that the query names join the hits
 	parts     []memory.Part
 }

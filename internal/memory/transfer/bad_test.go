@@ -59,8 +59,8 @@ func fixture(t *testing.T, name string) []byte {
 	return raw
 }
 
-// What is no export, or only the beginning of one, is refused with a reason, wherever it ends.
-func TestRefused(t *testing.T) {
+// What is not an export, or only the beginning of one, is refused with a reason, wherever it ends.
+func TestBrokenExportsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"chatgpt/conversations.json", "claude/conversations.json", "telegram/result.json", "telegram-all/result.json", "mem0/memories.json", "memorybank/nora.json", "letta/sam.af"} {
 		raw := fixture(t, name)
@@ -90,7 +90,7 @@ func TestRefused(t *testing.T) {
 }
 
 // A zip that unpacks to far more than it has is refused, and so is one whose sizes lie; names that point out of it are left out.
-func TestZips(t *testing.T) {
+func TestHostileZipsAreRefused(t *testing.T) {
 	t.Parallel()
 	bomb := packed(t, "conversations.json", `[{"title":"x","mapping":{}},`+strings.Repeat(" ", bombSize+(1<<20))+`{"mapping":{}}]`)
 	if _, _, err := translate(t, bomb, Options{}); !fault.Is(err, fault.TooLarge) {
@@ -146,7 +146,7 @@ func TestEncodings(t *testing.T) {
 }
 
 // The whole file decides how its dates are written; where it cannot, it is said.
-func TestDates(t *testing.T) {
+func TestTheWholeFileDecidesHowDatesAreWritten(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
@@ -185,7 +185,7 @@ func TestDates(t *testing.T) {
 }
 
 // Messages without a date are read, all of them once, and a date that cannot be right is none.
-func TestUndated(t *testing.T) {
+func TestMessagesWithoutDatesAreReadOnce(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	const n = 100_000

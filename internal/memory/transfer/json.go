@@ -9,7 +9,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// maxElement bounds what is decoded at once, in bytes: a conversation, a day of a channel.
+// maxElement bounds what is decoded in one piece, in bytes: a conversation, a day of a channel.
 const maxElement = 128 << 20
 
 // section is a part of a text, which is closed with it.
@@ -58,7 +58,7 @@ func newStream(in io.Reader, name string) *stream {
 	return &stream{json.NewDecoder(meter), meter, name}
 }
 
-// broken says what is wrong with a text that is no JSON, or not all of it.
+// broken says what is wrong with a text that is not JSON, or not all of it.
 func (s *stream) broken(err error) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	wrong, typed := errors.AsType[*json.UnmarshalTypeError](err)
@@ -79,7 +79,7 @@ func (s *stream) broken(err error) error {
 func (s *stream) elements(each func() error) error {
 	if t, err := s.Token(); err != nil || t != json.Delim('[') {
 		if err == nil {
-			err = fault.New(fault.Invalid, "%s is no export of this format: a list is missing near byte %d", s.name, s.InputOffset())
+			err = fault.New(fault.Invalid, "%s is not an export of this format: a list is missing near byte %d", s.name, s.InputOffset())
 		}
 		return s.broken(err)
 	}
@@ -97,7 +97,7 @@ func (s *stream) elements(each func() error) error {
 func (s *stream) members(each func(name string) error) error {
 	if t, err := s.Token(); err != nil || t != json.Delim('{') {
 		if err == nil {
-			err = fault.New(fault.Invalid, "%s is no export of this format: an object is missing near byte %d", s.name, s.InputOffset())
+			err = fault.New(fault.Invalid, "%s is not an export of this format: an object is missing near byte %d", s.name, s.InputOffset())
 		}
 		return s.broken(err)
 	}
@@ -143,7 +143,7 @@ func (s *stream) end() error {
 	return nil
 }
 
-// list decodes the elements of a list one by one, with the place of each.
+// list decodes the elements of a list one by one, with the position of each.
 func list[T any](r *reading, name string, each func(v *T, from, to int64) error) error {
 	in, err := r.part(name, 0, -1)
 	if err != nil {
@@ -172,7 +172,7 @@ func list[T any](r *reading, name string, each func(v *T, from, to int64) error)
 	return s.end()
 }
 
-// decodePart decodes one element, by its place.
+// decodePart decodes one element, by its position.
 func decodePart[T any](r *reading, name string, p piece) (v T, err error) {
 	in, err := r.part(name, p.from, p.to)
 	if err != nil {

@@ -211,7 +211,7 @@ func (p *Report) count(l Line, at time.Time) {
 		l.Content = clip.Runes(l.Content, maxShown)
 		l.Attributes, l.Raw = nil, nil
 		if at.IsZero() {
-			l.OccurredAt = "" // a line may have there what is no time
+			l.OccurredAt = "" // a line may have there something that is not a time
 		}
 		p.First = append(p.First, l)
 	}

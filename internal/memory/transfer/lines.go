@@ -66,14 +66,14 @@ func isLines(s *Source) bool {
 	}
 	_, content := members["content"]
 	messages := bytes.HasPrefix(bytes.TrimSpace(members["messages"]), []byte("["))
-	_, chat := members["name"] // an export of one chat has a name, and is no line
+	_, chat := members["name"] // an export of one chat has a name, and is not a line
 	return content || messages && !chat
 }
 
 func (t *lines) index(r *reading) ([]piece, error) {
 	t.file = linesFile(r.source)
 	t.list = strings.HasPrefix(strings.TrimSpace(r.source.head(t.file)), "[")
-	// Lines may refer to each other by their places, and have no order but their own.
+	// Lines may refer to each other by their positions, and have no order but their own.
 	err := t.each(r, func(json.RawMessage) error { return nil })
 	return []piece{{to: -1}}, err
 }
@@ -110,7 +110,7 @@ func (t *lines) read(r *reading, _ piece) error {
 		n++
 		var l anyLine
 		if err := json.Unmarshal(raw, &l); err != nil {
-			return fault.New(fault.Invalid, "line %d is no message and no note: an object with content is expected", n)
+			return fault.New(fault.Invalid, "line %d is neither a message nor a note: an object with content is expected", n)
 		}
 		switch {
 		case len(l.Messages) > 0 && l.Content == nil:
@@ -137,7 +137,7 @@ func (t *lines) conversation(r *reading, c *anyLine, n int) error {
 	for _, raw := range c.Messages {
 		var l anyLine
 		if err := json.Unmarshal(raw, &l); err != nil {
-			return fault.New(fault.Invalid, "line %d has a message that is no object", n)
+			return fault.New(fault.Invalid, "line %d has a message that is not an object", n)
 		}
 		if l.At+l.Time+l.Created == "" {
 			l.At = c.At + c.Time + c.Created
@@ -164,7 +164,7 @@ func (t *lines) said(r *reading, l *anyLine, raw json.RawMessage, session string
 		Attributes map[string]any `json:"attributes"`
 	}
 	if err := json.Unmarshal(raw, &more); err != nil {
-		return fault.New(fault.Invalid, "a message has attributes that are no object")
+		return fault.New(fault.Invalid, "a message has attributes that are not an object")
 	}
 	m.attributes = more.Attributes
 	if m.role == "user" && m.name != "" {

@@ -83,7 +83,7 @@ func (t *markdown) document(r *reading, name string) (Document, error) {
 	case len(raw) > maxDocument:
 		return Document{}, fault.New(fault.TooLarge, "%s has more than %d MiB; split it", name, maxDocument>>20)
 	case slices.Contains(raw, 0):
-		return Document{}, fault.New(fault.Invalid, "%s is no text", name)
+		return Document{}, fault.New(fault.Invalid, "%s is not text", name)
 	}
 	return ReadDocument(name, string(raw), r.source.modified(name), r.Now, r.Zone), nil
 }

@@ -19,7 +19,7 @@ import (
 // whole file for a collection of its own policy, with strengths and summaries.
 type memoryBank struct {
 	file    string
-	names   map[string]string // of the people, by their place in the file; "": the file is of one person
+	names   map[string]string // of the people, by their position in the file; "": the file is of one person
 	several bool
 }
 
@@ -119,7 +119,7 @@ func (t *memoryBank) read(r *reading, _ piece) error {
 func (t *memoryBank) day(r *reading, s *stream, name, day string) error {
 	at, err := time.Parse(time.DateOnly, day)
 	if err != nil {
-		return fault.New(fault.Invalid, "history has the day %q, which is no date such as 2023-05-01", label(day))
+		return fault.New(fault.Invalid, "history has the day %q, which is not a date such as 2023-05-01", label(day))
 	}
 	session, repeats := day, map[string]int{}
 	if t.several {
@@ -130,7 +130,7 @@ func (t *memoryBank) day(r *reading, s *stream, name, day string) error {
 		if err := s.Decode(&turn); err != nil {
 			return err
 		}
-		// Turns that were forgotten are not in the file, so a place in the day names none.
+		// Turns that were forgotten are not in the file, so a position in the day names none.
 		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", name, day, turn.query, turn.response))
 		id := hex.EncodeToString(sum[:12])
 		repeats[id]++

@@ -257,7 +257,7 @@ func (u *unpacker) Read(p []byte) (int, error) {
 	packed := max(1, int64(u.file.CompressedSize64)) //nolint:gosec // a size that lies only lowers the limit
 	switch {
 	case u.n > maxUnpacked, u.n > bombSize && u.n/packed > bombRatio:
-		return 0, fault.New(fault.TooLarge, "%s unpacks to far more than it should; it is no export", u.file.Name)
+		return 0, fault.New(fault.TooLarge, "%s unpacks to far more than it should; it is not an export", u.file.Name)
 	case err != nil && !errors.Is(err, io.EOF):
 		return n, fault.Wrap(err, fault.Invalid, "%s in the zip is damaged or cut off; export it again", u.file.Name)
 	}

@@ -24,7 +24,7 @@ type Options struct {
 	Now       time.Time      // what is later has no date that can be right; zero: the present
 }
 
-// piece is a part of a source that is read at once: a conversation, a day of a chat, a file.
+// piece is a part of a source that is read in one piece: a conversation, a day of a chat, a file.
 type piece struct {
 	at       int64 // seconds since 1970, of its last words; 0: not known
 	file     int   // meaning belongs to the translator

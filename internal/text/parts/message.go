@@ -40,7 +40,7 @@ func IsMember(name string) bool {
 }
 
 // Object returns a message of a list as an object: a text alone is what the user said, and names that all begin in upper case, as .NET
-// writes them, are those that others have. It is nil for what is no message.
+// writes them, are those that others have. It is nil for what is not a message.
 func Object(v any) map[string]any {
 	switch v := lowered(v, maxDepth).(type) {
 	case string:

@@ -78,7 +78,7 @@ func Parse(s string) (q Quotation, ok bool) {
 	return q, true
 }
 
-// Words returns the words that a text quotes, or the text if it is no quotation.
+// Words returns the words that a text quotes, or the text if it is not a quotation.
 func Words(s string) string {
 	if q, ok := Parse(s); ok {
 		return q.Words

@@ -108,7 +108,7 @@ func TestDataIsMarked(t *testing.T) {
 	}
 }
 
-// What people and programs write is no data, however long it is.
+// What people and programs write is not data, however long it is.
 func TestWordsAreNotMarked(t *testing.T) {
 	t.Parallel()
 	digits := "3." + strings.Repeat("14159265358979323846", 30)

@@ -107,12 +107,12 @@ func TestDecisions(t *testing.T) {
 			want:   want{tags: []string{"tag9"}, puts: map[byte][]string{1: {"Changed.", "tag1", "kw1,shared"}}, applied: []byte{1}, evolved: true, decision: decisionEvolve, dropped: Dropped{Surplus: 2}},
 		},
 		{
-			name: "C317 an answer equal to what a neighbour has is no change; order and letter case of terms do not count", near: policytest.Neighbors(2),
+			name: "C317 an answer equal to what a neighbour has is not a change; order and letter case of terms do not count", near: policytest.Neighbors(2),
 			answer: `{"should_evolve":true,"actions":["update_neighbor"],"new_context_neighborhood":[" Context  1. ","Context 2."],"new_tags_neighborhood":[["TAG1"],["tag2"]],"new_keywords_neighborhood":[["shared","kw1"],["kw2","shared"]],"confidence":1}`,
 			want:   want{tags: []string{"tag9"}, decision: policy.DecisionKeep},
 		},
 		{
-			name: "empty texts and lists are no change", near: policytest.Neighbors(2),
+			name: "empty texts and lists are not a change", near: policytest.Neighbors(2),
 			answer: `{"should_evolve":true,"actions":["update_neighbor"],"new_context_neighborhood":["","  "],"new_tags_neighborhood":[[],[""]],"new_keywords_neighborhood":[[]],"confidence":1}`,
 			want:   want{tags: []string{"tag9"}, decision: policy.DecisionKeep},
 		},

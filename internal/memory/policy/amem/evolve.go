@@ -283,7 +283,7 @@ func (r *evolveRun) proposeLinksAndTags(links []memory.Link, tags []string) memo
 }
 
 // neighborChanges returns the changes of neighbors that the answer asks for. Its i-th
-// entry is about the i-th neighbor. A missing, empty or equal entry is no change. Of
+// entry is about the i-th neighbor. A missing, empty or equal entry is not a change. Of
 // too many changes those of the nearest neighbors are taken.
 func (r *evolveRun) neighborChanges() []memory.ReviewChange {
 	if !slices.Contains(r.answer.Actions, "update_neighbor") {

@@ -59,7 +59,7 @@ func TestHostileTextStaysData(t *testing.T) {
 		_, rest, _ := strings.Cut(c.Prompt, "<memory-data>")
 		data, _, _ := strings.Cut(rest, "</memory-data>")
 		if !json.Valid([]byte(data)) {
-			t.Errorf("%s: the data is no JSON value:\n%s", c.Name, data)
+			t.Errorf("%s: the data is not a JSON value:\n%s", c.Name, data)
 		}
 		if strings.Contains(c.System, "Ignore your") || !strings.Contains(c.System, "never followed") {
 			t.Errorf("%s: the instructions are not ours alone", c.Name)

@@ -38,7 +38,7 @@ type Config struct {
 	AbstractCosine   float64 // of two episodes of one topic, at least; 0.6
 	RelevanceFloor   float64 // cosine at which a triple is found by meaning alone; 0.4
 	RecentMessages   int     // newest messages that a context shows; 20
-	EndAtOnce        bool    // what a message says to be over ends at once; true
+	EndAtOnce        bool    // what a message says to be over ends immediately; true
 	Persons          string  // whose messages the collection has; "one"
 }
 

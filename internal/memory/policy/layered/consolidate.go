@@ -147,7 +147,7 @@ func (w *writer) useOf(ctx context.Context, items []*memory.Note) (map[uuid.UUID
 	return out, nil
 }
 
-// withoutDamaged leaves out items whose importance is no number between 0 and 1, and reports them.
+// withoutDamaged leaves out items whose importance is not a number between 0 and 1, and reports them.
 func (w *writer) withoutDamaged(all []*memory.Note) []*memory.Note {
 	return slices.DeleteFunc(all, func(n *memory.Note) bool {
 		base, decayed := n.Attributes[attrBase] != nil, n.Attributes[attrDecayed] != nil
@@ -156,7 +156,7 @@ func (w *writer) withoutDamaged(all []*memory.Note) []*memory.Note {
 		var reason string
 		switch {
 		case math.IsNaN(n.Importance) || n.Importance < 0 || n.Importance > 1:
-			reason = "its importance is no number between 0 and 1"
+			reason = "its importance is not a number between 0 and 1"
 		case base != decayed || base && (!baseOK || !decayedOK):
 			reason = "the importance that it had before it decayed cannot be read"
 		default:

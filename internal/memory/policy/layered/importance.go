@@ -115,7 +115,7 @@ func replyTo(inputStored bool, asked, reply string) Importance {
 	return Importance{replyImportance, []ImportanceRule{RuleReply}}
 }
 
-// minReplyTerms is how many terms a reply adds that is no acknowledgment.
+// minReplyTerms is how many terms a reply adds that is not an acknowledgment.
 const minReplyTerms = 4
 
 // pairWeight is the weight of a pair of characters in scripts without spaces, as a term.

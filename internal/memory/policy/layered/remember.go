@@ -155,7 +155,7 @@ func (w *writer) exchange(ctx context.Context, messages []memory.Note) (memory.D
 	return w.decision(memory.CauseExtract)
 }
 
-// settle ends a turn: the working layer keeps its capacity. An item that leaves at once was not stored there.
+// settle ends a turn: the working layer keeps its capacity. An item that leaves immediately was not stored there.
 func (w *writer) settle(ctx context.Context) error {
 	left, err := w.prune(ctx)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // C256, C266, C303: the formulas that decide who leaves, and decay.
-func TestScores(t *testing.T) {
+func TestFormulasDecideWhoLeaves(t *testing.T) {
 	t.Parallel()
 	day := 24 * time.Hour
 	for name, x := range map[string]struct{ got, want float64 }{

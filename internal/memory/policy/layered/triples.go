@@ -147,7 +147,7 @@ func statements(s string) []string {
 }
 
 // clauses returns the parts of a sentence between punctuation marks and before conjunctions that begin another
-// statement about the person. The comma of a list is no end of a clause.
+// statement about the person. The comma of a list is not an end of a clause.
 func clauses(s string) []string {
 	s = hanOwn.ReplaceAllString(ownClause.ReplaceAllString(s, ", $1 "), "，$1")
 	if listed.MatchString(s) {

@@ -285,7 +285,7 @@ func checkDecision(raw json.RawMessage) error {
 		return nil
 	case OpReplace: // told of a deletion, never asked for
 	}
-	return fmt.Errorf("%q is no operation", decision.Operation)
+	return fmt.Errorf("%q is not an operation", decision.Operation)
 }
 
 // target returns the memory that a decision names, as it was read; ok is false when the

@@ -69,7 +69,7 @@ func (e *evidence) supports(s string) bool {
 	return leastSaid*e.terms.countShared(w.terms) >= len(w.terms)
 }
 
-// namedTerms returns the terms of a text that are no numbers.
+// namedTerms returns the terms of a text that are not numbers.
 func namedTerms(s string) textTerms {
 	w := termsOf(s)
 	maps.DeleteFunc(w.terms, func(t string, _ bool) bool { return isNumeral(t) })
@@ -110,7 +110,7 @@ func (e *evidence) isYear(n string) bool {
 }
 
 // hasNames reports whether all names of a text were said, in this or another form. A name is a word with a capital letter
-// inside a sentence. Beside a number it may be a month. Where capitals are no sign of names, as in German, nothing is told
+// inside a sentence. Beside a number it may be a month. Where capitals are not a sign of names, as in German, nothing is told
 // by them; nor where what was said has none.
 func (e *evidence) hasNames(s string) bool {
 	words := spelledWords(s)

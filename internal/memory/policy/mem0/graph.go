@@ -118,7 +118,7 @@ func (g *graphPart) update(
 }
 
 // isUnusable reports whether an error is about an answer that cannot be used, so that
-// asking again at once would not help.
+// asking again immediately would not help.
 func isUnusable(err error) bool {
 	return errors.Is(err, memory.ErrBadAnswer) || fault.Is(err, fault.ModelFailed) && !errors.Is(err, memory.ErrPaused)
 }

@@ -70,7 +70,7 @@ func (u *graphUpdate) resolveEntities(ctx context.Context) error {
 }
 
 // edgesNearEntities returns the edges of the named entities and of those with similar
-// names, by entity. It reads the links of all of them at once.
+// names, by entity. It reads the links of all of them in one call.
 func (u *graphUpdate) edgesNearEntities(ctx context.Context) (map[uuid.UUID][]*graphEdge, error) {
 	var ids []uuid.UUID
 	for _, n := range u.named {

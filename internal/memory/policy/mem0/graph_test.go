@@ -113,7 +113,7 @@ func (n *graphDesk) edge(triple string) (graph.Edge, memory.Link) {
 	l.Attributes = throughJSON(n.t, l.Attributes)
 	e, ok := graph.EdgeOf(&l)
 	if !ok {
-		n.t.Fatalf("%s is no edge: %v", triple, l.Attributes)
+		n.t.Fatalf("%s is not an edge: %v", triple, l.Attributes)
 	}
 	return e, l
 }
@@ -286,7 +286,7 @@ func TestMem0gSelf(t *testing.T) {
 }
 
 // TestMem0gNodeReuse: a near-identical name reuses the node, a distant one and one of another type make a
-// new one; similar names of persons are no identity; the threshold is a setting (C201).
+// new one; similar names of persons are not an identity; the threshold is a setting (C201).
 func TestMem0gNodeReuse(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
@@ -471,7 +471,7 @@ func TestMem0gEndsWhatIsNamed(t *testing.T) {
 }
 
 // TestMem0gReadsLinksAtOnce: the edges of a removed fact, and those near the entities of new facts, are read
-// at once, not one by one.
+// together, not one by one.
 func TestMem0gReadsLinksAtOnce(t *testing.T) {
 	t.Parallel()
 	n := newGraphDesk(t, "")

@@ -64,7 +64,7 @@ type graphEdge struct {
 	effect      string      // "": it does not change
 }
 
-// addEdge adds the edge of a link and returns it; nil for a link that is no edge.
+// addEdge adds the edge of a link and returns it; nil for a link that is not an edge.
 func (u *graphUpdate) addEdge(l *memory.Link) *graphEdge {
 	if e := u.edges[l.LinkID]; e != nil {
 		return e
@@ -147,8 +147,8 @@ func (u *graphUpdate) retract(ctx context.Context) error {
 	return nil
 }
 
-// edgesOf returns the edge of each triple, nil for a note that is no triple or whose edge
-// does not exist. It reads the links of all of them at once.
+// edgesOf returns the edge of each triple, nil for a note that is not a triple or whose edge
+// does not exist. It reads the links of all of them in one call.
 func (u *graphUpdate) edgesOf(ctx context.Context, triples []memory.Note) ([]*graphEdge, error) {
 	ids := make([]memory.LinkID, len(triples))
 	var subjects []uuid.UUID

@@ -57,7 +57,7 @@ func collectFacts(v any, depth int, into *[]quotedFact) {
 			*into = append(*into, quotedFact{Fact: v})
 		}
 	case float64:
-		*into = append(*into, quotedFact{}) // a number is no fact
+		*into = append(*into, quotedFact{}) // a number is not a fact
 	case []any:
 		if depth > 4 {
 			*into = append(*into, quotedFact{})

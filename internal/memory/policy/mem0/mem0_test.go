@@ -85,7 +85,7 @@ func TestMem0Decisions(t *testing.T) {
 			[]string{"User is vegetarian and allergic to peanuts", "User eats meat again"}, true, FactsDropped{}, OpAdd},
 		{"an update of something else changes nothing", "User lives in Bonn", "User plays chess",
 			FactDecision{Operation: OpUpdate, Target: number(0)}, []string{"User lives in Bonn", "User plays chess"}, true, FactsDropped{}, OpAdd},
-		{"a name alone is no subject", "用户叫林小雨。", "用户养了一只狗。",
+		{"a name alone is not a subject", "用户叫林小雨。", "用户养了一只狗。",
 			FactDecision{Operation: OpDelete, Target: number(0)}, []string{"用户叫林小雨。", "用户养了一只狗。"}, true, FactsDropped{}, OpAdd},
 		{"a deletion in Chinese keeps the rest", "用户对花生过敏。用户喝咖啡。", "用户对花生不再过敏。",
 			FactDecision{Operation: OpDelete, Target: number(0)}, []string{"用户喝咖啡。 用户对花生不再过敏。"}, true, FactsDropped{}, OpUpdate},

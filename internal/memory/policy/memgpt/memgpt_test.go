@@ -86,7 +86,7 @@ func TestPaging(t *testing.T) {
 }
 
 // C135: human and persona exist from the beginning.
-func TestSeed(t *testing.T) {
+func TestHumanAndPersonaExistFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	var labels []string
 	for _, n := range newPolicy(t).Seed(nil) {
@@ -102,7 +102,7 @@ func TestSeed(t *testing.T) {
 }
 
 // Notes stay as they are, and there are no tasks.
-func TestDecides(t *testing.T) {
+func TestNotesStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	p := newPolicy(t)
 	d, err := p.Decide(t.Context(), nil, policytest.Added(memory.Note{Content: "as it is"}))

@@ -8,6 +8,6 @@
 // and the form of its outcomes. It depends on memory, on package policy above it, which
 // holds what all policies share, and on leaves; it imports no other policy. The engine
 // calls it through [memory.Policy], and [memory.Refresher] when a caller deletes or
-// changes a note. Package policies lists it, internal/analyst answers its calls when there
-// is no model.
+// changes a note. Package policies lists it, internal/analyst answers its calls without a
+// model.
 package memorybank

@@ -19,7 +19,7 @@ import (
 // Retention returns how much of a memory is left, 0..1, by Ebbinghaus's curve:
 // exp(-t / (tau·S)), where t is the days since it was last recalled and S its strength.
 // tau = 1 is the curve of the MemoryBank paper. Negative days, after a clock was set
-// back, count as 0. A memory without strength is gone at once.
+// back, count as 0. A memory without strength is gone immediately.
 func Retention(days, tau, strength float64) float64 {
 	switch {
 	case days <= 0:

@@ -261,7 +261,7 @@ func TestForgetArgs(t *testing.T) {
 	}
 }
 
-// TestForgetMany: one changeset is bounded; the next pass follows at once.
+// TestForgetMany: one changeset is bounded; the next pass follows immediately.
 func TestForgetMany(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, `{"forgetting":"threshold"}`)

@@ -171,8 +171,8 @@ func (r *overallRun) portrait(ctx context.Context) (memory.Note, error) {
 	return n, nil
 }
 
-// note returns the next version of the history or the portrait; the zero note when there
-// is no content.
+// note returns the next version of the history or the portrait; the zero note without
+// content.
 func (r *overallRun) note(kind memory.Kind, content string, analyst memory.Analyst) memory.Note {
 	if content == "" {
 		return memory.Note{}

@@ -106,7 +106,7 @@ func sinceOf(n *memory.Note) string {
 // is. layers names the layer of a note, too.
 func factDetails(n *memory.Note, layers bool, known ...string) string {
 	details := slices.DeleteFunc(known, func(s string) bool { return s == "" })
-	switch n.Kind { //nolint:exhaustive // the others are no statements
+	switch n.Kind { //nolint:exhaustive // the others are not statements
 	case memory.KindMessage, memory.KindNote:
 		if layer, ok := n.Attributes["layer"].(string); ok && layers {
 			if layer == "log" {

@@ -115,7 +115,7 @@ func TestContentStaysInItsPlace(t *testing.T) {
 					rest = l[len(mark):]
 				case nextLine.MatchString(l):
 				default:
-					t.Fatalf("%q is no line of the frame:\n%s", l, out.Text)
+					t.Fatalf("%q is not a line of the frame:\n%s", l, out.Text)
 				}
 				if anyMark.MatchString(rest) || strings.Contains(rest, "<|") {
 					t.Fatalf("%q has a mark of its own", l)

@@ -127,7 +127,7 @@ func (p *packer) dateHeading(it *item) string {
 	return groupHeading(it.note.OccurredAt)
 }
 
-// sortByTime sorts items by event time, but keeps each group together, at the place of its first
+// sortByTime sorts items by event time, but keeps each group together, at the position of its first
 // item.
 func sortByTime(items []*item) {
 	compare := func(a, b *item) int {

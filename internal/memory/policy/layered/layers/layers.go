@@ -1,4 +1,4 @@
-// Package layers is what callers do with a memory of several layers besides reading it: they remember an item at once,
+// Package layers is what callers do with a memory of several layers besides reading it: they remember an item immediately,
 // in a request instead of a job, and are told what was stored, what was skipped and why. The policy decides; package
 // engine applies it.
 package layers
@@ -106,7 +106,7 @@ func (l *Service) checkPerson(ctx context.Context, s tenant.Scope, c *memory.Col
 		Name string      `json:"name"`
 	}
 	if err := json.Unmarshal(args, &said); err != nil {
-		return fault.Wrap(err, fault.Internal, "the arguments of the task are no object")
+		return fault.Wrap(err, fault.Internal, "the arguments of the task are not an object")
 	}
 	if said.Name == "" || said.Role != "" && said.Role != memory.RoleUser {
 		return nil
@@ -118,7 +118,7 @@ func (l *Service) checkPerson(ctx context.Context, s tenant.Scope, c *memory.Col
 func screen(ctx context.Context, c *memory.Collection, args json.RawMessage) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(args, &fields); err != nil {
-		return nil, fault.Wrap(err, fault.Internal, "the arguments of the task are no object")
+		return nil, fault.Wrap(err, fault.Internal, "the arguments of the task are not an object")
 	}
 	for name, value := range fields {
 		var err error

@@ -10,7 +10,7 @@ import (
 
 // A request that gives up does not keep its turn, other collections do not wait, and nothing is kept of a collection
 // without requests.
-func TestTurns(t *testing.T) {
+func TestAbandonedTurnsAreNotKept(t *testing.T) {
 	t.Parallel()
 	var all turns
 	one, other := uuid.New(), uuid.New()

@@ -142,7 +142,7 @@ func TestStoreTurn(t *testing.T) {
 }
 
 // A count is found out once, and what is not asked for any more is forgotten.
-func TestCounts(t *testing.T) {
+func TestTokensAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	c, asked := newCounts(), 0
 	count := func(text string) int { return c.of(text, func() int { asked++; return len(text) }) }

@@ -63,7 +63,7 @@ const (
 	callTokens    = 24
 )
 
-// queuePage is how many messages are read at once.
+// queuePage is how many messages are read in one call.
 const queuePage = 50
 
 // Main builds the main context from a view (notes:read). The parts that come first have precedence: what

@@ -254,7 +254,7 @@ func (a *Service) eachNote(ctx context.Context, s tenant.Scope, v memory.View, q
 }
 
 // cutAt returns how many of the oldest messages are evicted so that those behind have at most keep tokens. The first
-// that stays is a turn of the assistant if there is one at the right place or else before it, and never the result
+// that stays is a turn of the assistant if there is one at the right position or else before it, and never the result
 // of a call that leaves. 0: nothing can be evicted.
 func cutAt(list []queued, keep int) int {
 	want, behind := len(list), 0
@@ -293,10 +293,10 @@ func cutAt(list []queued, keep int) int {
 	return 0
 }
 
-// insideCalls marks the places between a call and its last result, at which no cut is possible.
+// insideCalls marks the positions between a call and its last result, at which no cut is possible.
 func insideCalls(list []queued) []bool {
 	within := make([]bool, len(list))
-	called := map[string]int{} // place of the turn
+	called := map[string]int{} // position of the turn
 	for i := range list {
 		for _, c := range list[i].turn.Calls {
 			called[c.ID] = i

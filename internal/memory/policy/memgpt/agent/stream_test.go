@@ -11,7 +11,7 @@ import (
 
 // Those who listen get what is said of the present step from its beginning on, whenever they come and however slow they read, and
 // are told what does not count. Pieces that are lost end the text, until the next one begins.
-func TestLive(t *testing.T) {
+func TestListenersGetTheStepFromItsBeginning(t *testing.T) {
 	t.Parallel()
 	a := &Service{streams: newStreams()}
 	run := uuid.New()

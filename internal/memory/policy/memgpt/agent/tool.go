@@ -90,7 +90,7 @@ func executors() map[string]executor {
 	}
 }
 
-// Step runs one tool (notes:read and notes:write). A tool that fails is no error: its Result says why.
+// Step runs one tool (notes:read and notes:write). A tool that fails is not an error: its Result says why.
 // Invalid "tool" for a name that is not one of Tools. The request's idempotency key makes a tool that
 // writes safe to repeat.
 func (a *Service) Step(ctx context.Context, s tenant.Scope, ref string, call Call, r memory.Request) (Result, error) {

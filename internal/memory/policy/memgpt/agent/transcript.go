@@ -50,7 +50,7 @@ const (
 	maxTurnBytes = 48 << 10 // of all arguments
 )
 
-// callID returns the id of a call: the run, the step, and the place in the turn. It is unique, and the
+// callID returns the id of a call: the run, the step, and the position in the turn. It is unique, and the
 // same whenever the turn is read.
 func callID(run uuid.UUID, step, place int) string {
 	return fmt.Sprintf("%s_%d_%d", hex.EncodeToString(run[:]), step, place)

@@ -37,7 +37,7 @@ const (
 // The attributes of a passage of a file.
 const (
 	attrFile  = "file"  // its id
-	attrIndex = "index" // its place in the file, from 0
+	attrIndex = "index" // its position in the file, from 0
 	attrPage  = "page"  // from 1; 0: the file has no pages
 	attrLine  = "line"  // of its first line, from 1
 )

@@ -31,7 +31,7 @@ const keyOpen = "open"
 // attrViews is the attribute of that note, a list of views.
 const attrViews = "views"
 
-// Bounds of what an agent reads at once.
+// Bounds of what an agent reads in one call.
 const (
 	GrepPage   = 20              // matches on a page
 	maxMatches = 10_000          // that a search for a pattern counts
@@ -468,7 +468,7 @@ func (f *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, que
 	for _, h := range all[:min(k, len(all))] {
 		id, err := uuid.Parse(fmt.Sprint(h.note.Attributes[attrFile]))
 		if err != nil {
-			continue // a passage of no file, which a caller has added
+			continue // a passage without a file, which a caller has added
 		}
 		file, err := f.File(ctx, s, h.view, id)
 		if fault.Is(err, fault.NotFound) {

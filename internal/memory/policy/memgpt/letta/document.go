@@ -179,7 +179,7 @@ func parse(raw []byte, name string, out *left) (*agentPart, error) {
 	case single:
 		return parseSingle(members, out)
 	}
-	return nil, fault.New(fault.Invalid, "this is no agent file: it has neither agents nor core_memory")
+	return nil, fault.New(fault.Invalid, "this is not an agent file: it has neither agents nor core_memory")
 }
 
 // object decodes the members of an object.
@@ -201,7 +201,7 @@ func wrongType(field, want string) error {
 	return fault.InvalidField(field, "must be %s", want)
 }
 
-// decode decodes a part of the file. Malformed for what is no JSON, Invalid with the member for a wrong type.
+// decode decodes a part of the file. Malformed for what is not JSON, Invalid with the member for a wrong type.
 func decode(raw []byte, v any, field string) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

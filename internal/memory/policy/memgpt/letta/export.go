@@ -122,7 +122,7 @@ func (ex *exportRun) document(ctx context.Context) (*document, error) {
 	return doc, nil
 }
 
-// read reads the notes. Those that are no messages of the queue go into the metadata.
+// read reads the notes. Those that are not messages of the queue go into the metadata.
 func (ex *exportRun) read(ctx context.Context) error {
 	q := memory.NoteQuery{Kinds: carriedKinds(), Limit: pageNotes}
 	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {

@@ -46,7 +46,7 @@ const (
 // Import fills the memory of an agent from an agent file (collections:write and notes:write, and base:write if the
 // collection is shared). name chooses one of several agents by id or name; "": the only one.
 //
-// The whole file is checked before anything is written. Blocks, tool rules and settings are written at once, messages and
+// The whole file is checked before anything is written. Blocks, tool rules and settings are written immediately, messages and
 // passages by a job. A block that the collection has with another value is left as it is. Importing a file again writes
 // nothing.
 //

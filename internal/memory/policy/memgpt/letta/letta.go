@@ -95,7 +95,7 @@ func (l *left) sorted() []Left {
 	return l.list
 }
 
-// agentOnly refuses a collection that is no agent's memory.
+// agentOnly refuses a collection that is not an agent's memory.
 func (l *Service) agentOnly(c *memory.Collection) error {
 	if l.agent.Pages(c) {
 		return nil

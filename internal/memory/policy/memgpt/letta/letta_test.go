@@ -16,7 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-func TestRules(t *testing.T) {
+func TestRulesComeBackAsExported(t *testing.T) {
 	t.Parallel()
 	rules := []memory.ToolRule{
 		{Tool: "conversation_search", Rule: memory.RuleFirst}, {Tool: "archival_insert", Rule: memory.RuleLast},
@@ -159,7 +159,7 @@ func TestMessagesRefused(t *testing.T) {
 }
 
 // What Letta packs is unpacked, and what has no text is left out and counted.
-func TestMessages(t *testing.T) {
+func TestMessagesAreUnpacked(t *testing.T) {
 	t.Parallel()
 	call := `{"id":"m1","role":"assistant","content":[{"type":"text","text":"Hm."},{"type":"reasoning","reasoning":"secret thoughts"}],` +
 		`"tool_calls":[{"id":"c1","type":"function","function":{"name":"send_message","arguments":"{\"message\":\"Hello Ann.\"}"}},` +

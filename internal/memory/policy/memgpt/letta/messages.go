@@ -42,7 +42,7 @@ const attrOK = "ok"
 type line = map[string]any
 
 // reader turns the messages of a file into lines. Messages that have no ids of ours get ids that follow from the
-// collection and their place, so that importing a file again writes nothing.
+// collection and their position, so that importing a file again writes nothing.
 type reader struct {
 	collection *memory.Collection
 	now        time.Time
@@ -58,7 +58,7 @@ type reader struct {
 	tools    map[string]string // that calls are of, by the ids of calls
 	written  map[string]bool   // ids of calls whose message the file has
 	blank    int
-	other    map[string]int // parts that are no text, by type
+	other    map[string]int // parts that are not text, by type
 	approval int
 	cut      int
 }
@@ -302,7 +302,7 @@ func (r *reader) turn(m *messagePart, text string) error {
 	return nil
 }
 
-// results adds the results of calls: one, or those of calls that were made at once.
+// results adds the results of calls: one, or those of calls that were made in one turn.
 func (r *reader) results(m *messagePart, text string) error {
 	content, ok := unpackResult(text)
 	list := m.Returns

@@ -74,7 +74,7 @@ func exportRules(rules []memory.ToolRule, approve []string) []rulePart {
 //
 //nolint:gocognit // one kind of rule after another
 func importRules(list []rulePart, field string, out *left) (rules []memory.ToolRule, approve []string) {
-	after := map[string]int{} // places of the rules
+	after := map[string]int{} // positions of the rules
 	add := func(r memory.ToolRule) {
 		if !slices.ContainsFunc(rules, func(o memory.ToolRule) bool { return o.Tool == r.Tool && o.Rule == r.Rule }) {
 			rules = append(rules, r)

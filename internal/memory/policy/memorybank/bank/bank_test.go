@@ -334,8 +334,8 @@ func TestBadDocuments(t *testing.T) {
 	}
 }
 
-// TestSkips: empty parts are skipped and reported.
-func TestSkips(t *testing.T) {
+// TestEmptyPartsAreSkippedAndReported: empty parts are skipped and reported.
+func TestEmptyPartsAreSkippedAndReported(t *testing.T) {
 	t.Parallel()
 	v := open(t)
 	v.collection("c")
@@ -400,9 +400,9 @@ func published(t *testing.T) map[string]json.RawMessage {
 	return all
 }
 
-// TestPublished: every person's memory is exported as it was imported (C102), each from a
+// TestPublishedMemoriesComeBackAsImported: every person's memory is exported as it was imported (C102), each from a
 // collection of its own without the others' content (C114).
-func TestPublished(t *testing.T) {
+func TestPublishedMemoriesComeBackAsImported(t *testing.T) {
 	t.Parallel()
 	v := open(t)
 	all := published(t)
