@@ -5,6 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 scripts/install-clients.sh ./console >/dev/null
 (cd console && node_modules/.bin/tsc)
 page=$PWD/internal/console/page
+rm -f "$page"/*
 # Flags of the project's own builds (-mod) are not the tool's.
 GOFLAGS=-trimpath go -C tools/console run . "$PWD/console" "$page"
-go run ./tools/pack -rm "$page/index.html" "$page/app.js" "$page/app.css"
+go run ./tools/pack -rm "$page"/*

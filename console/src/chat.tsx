@@ -2,6 +2,7 @@ import { SlipboxError, type Schemas, type Slipbox } from '@slipbox/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import './chat.css'
 import { dialogueOf, splitMarks } from './marks.ts'
+import { Marked } from './marked.tsx'
 import { Linked } from './note.tsx'
 import { Empty, Problem } from './parts.tsx'
 import { formatRoute } from './route.ts'
@@ -126,6 +127,9 @@ export function Chat({ collection: c }: { collection: Schemas['Collection'] }) {
   )
 }
 
+/** Stands for a bracket after a backslash, which is no mark, while Markdown is read: that would take the backslash. */
+const bracket = '\ue000'
+
 function Said({ turn: t, collection, again }: { turn: Turn; collection: string; again: (() => void) | undefined }) {
   const citations = t.answer?.citations ?? []
   const pieces = splitMarks(t.reply, citations.length)
@@ -138,10 +142,8 @@ function Said({ turn: t, collection, again }: { turn: Turn; collection: string; 
       <div class="answer">
         <span class="hidden">Memory: </span>
         {t.reply !== '' && (
-          <p class="text" dir="auto">
-            {pieces.map((p, i) => p.mark === undefined ? reveal(p.text)
-              : <a key={i} class="mark" href={formatRoute({ collection, note: citations[p.mark - 1]!.note })} aria-label={`source ${p.mark}`}>{p.text}</a>)}
-          </p>
+          <Marked words={text => splitMarks(text, citations.length).map((p, i) => p.mark === undefined ? reveal(p.text.replaceAll(bracket, '['))
+            : <a key={i} class="mark" href={formatRoute({ collection, note: citations[p.mark - 1]!.note })} aria-label={`source ${p.mark}`}>{p.text}</a>)}>{t.reply.replaceAll('\\[', bracket)}</Marked>
         )}
         {t.state === 'asking' && t.reply === '' && <p class="soft" role="status">{seconds < 5 ? 'Asking…' : `No answer for ${seconds} seconds. Wait, or stop; other views stay usable.`}</p>}
         {t.state === 'stopped' && <p class="soft small">Stopped. What had come is not stored.</p>}

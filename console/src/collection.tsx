@@ -1,14 +1,14 @@
-import { SlipboxError, type Schemas } from '@slipbox/client'
+import type { Schemas } from '@slipbox/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Chat } from './chat.tsx'
 import { Compare } from './compareview.tsx'
 import { Context } from './context.tsx'
-import { Facts } from './facts.tsx'
+import { Facts, hasFacts } from './facts.tsx'
 import { Add, Clone, DeleteCollection, Export, Rename } from './forms.tsx'
 import { GraphView } from './graphview.tsx'
 import { Inside, insideTitle } from './inside.tsx'
 import { Jobs } from './jobs.tsx'
-import { useLasting, useLive } from './live.ts'
+import { useFollow, useLasting, useLive } from './live.ts'
 import { Note } from './note.tsx'
 import { Notes, orderOf } from './notes.tsx'
 import { Past } from './past.tsx'
@@ -20,6 +20,7 @@ import { useLoad, useShared } from './state.ts'
 import { titleOf } from './tree.ts'
 import { count, plural, reveal } from './text.ts'
 import { Usage } from './usage.tsx'
+import { waitingIn } from './waiting.ts'
 
 export const titles = { notes: 'Notes', graph: 'Graph', search: 'Search', chat: 'Chat', context: 'Context', facts: 'Facts', memory: 'Memory', reviews: 'Reviews', jobs: 'Jobs', usage: 'Usage', compare: 'Compare', past: 'Past' }
 
@@ -54,8 +55,8 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
     if (wasAway.current && !live.away) refresh()
     wasAway.current = live.away
   }, [live.away])
-  // The list of notes that ends with the newest shows by itself what comes. In other views things would move under the reader's eyes.
-  const listed = route.tab === 'notes' && !route.note && orderOf(route) === 'oldest'
+  // A note, and the list of notes that ends with the newest, show by themselves what comes. In other views things would move under the reader's eyes.
+  const listed = route.tab === 'notes' && (route.note !== undefined || orderOf(route) === 'oldest')
   const news = useLasting(!job && !listed && (live.now?.head_revision ?? 0) > (read.data?.head_revision ?? Infinity))
   return (
     <Read of={read}>
@@ -69,7 +70,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
                 {titleOf(c) !== c.name && !/^(external|mem0)[-_]/.test(c.name) && <>{c.name} · </>}
                 {c.agent && <>of <bdi>{reveal(c.agent)}</bdi> · </>}
                 {c.parent && <>fork of <a href={formatRoute({ collection: c.parent.collection })}>its base</a> at revision {count(c.parent.revision)} · </>}
-                {`policy ${c.policy} · ${c.counts ? `${plural(c.counts.notes, 'note')}, ${plural(c.counts.links, 'link')} · ` : ''}revision ${count(c.head_revision)}${c.state === 'copying' ? ' · being copied' : ''}`}
+                {`policy ${c.policy} · ${c.counts ? `${plural(c.counts.notes, 'note')}, ${plural(c.counts.links, 'link')} · ` : ''}revision ${count(c.head_revision)}${c.state === 'copying' ? ' · being copied' : ''}${waiting(c)}`}
               </p>
             </div>
             <div class="row">
@@ -82,7 +83,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
             </div>
           </div>
           <nav class="tabs" aria-label={`Views of ${c.name}`}>
-            {tabs.filter(t => (t !== 'memory' || insideTitle(c.policy))).map(t => (
+            {tabs.filter(t => (t !== 'memory' || insideTitle(c.policy)) && (t !== 'facts' || hasFacts(c))).map(t => (
               <a key={t} href={formatRoute({ collection: ref, tab: t })} aria-current={route.tab === t ? 'page' : undefined}>
                 {t === 'memory' ? insideTitle(c.policy) : titles[t]}{t === 'reviews' && (c.counts?.in_review ?? 0) > 0 && <span class="tag">{count(c.counts!.in_review)}</span>}
               </a>
@@ -118,30 +119,10 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
   )
 }
 
+/** What waits, as the end of a line. */
+const waiting = (c: Schemas['Collection']): string => (waitingIn(c.work) === '' ? '' : ` · ${waitingIn(c.work)}`)
+
 /** Shows a collection as its events say it is, if they are newer than what was read. */
 function latest<T>(read: Schemas['Collection'], live: Schemas['Collection'] | undefined, view: (c: Schemas['Collection']) => T): T {
   return view(live && live.head_revision >= read.head_revision ? { ...read, ...live } : read)
-}
-
-/** Follows a job by its events, and calls back when it has ended, or can no longer be followed. */
-export function useFollow(id: string | undefined, ended: (job: Schemas['Job'] | undefined) => void, each?: (job: Schemas['Job']) => void): void {
-  const { api } = useShared()
-  useEffect(() => {
-    if (id === undefined) return
-    const control = new AbortController()
-    void (async () => {
-      let last: Schemas['Job'] | undefined
-      try {
-        for await (const job of api.jobs.follow(id, { signal: control.signal })) {
-          last = job
-          each?.(job)
-        }
-      } catch (error) {
-        if (control.signal.aborted) return
-        if (error instanceof SlipboxError && error.status === 404) last = undefined
-      }
-      if (!control.signal.aborted) ended(last)
-    })()
-    return () => control.abort()
-  }, [id])
 }

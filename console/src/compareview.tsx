@@ -8,6 +8,7 @@ import { Empty, Problem, Text, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { useLoad, useShared, useTyped } from './state.ts'
 import { count, plural, reveal } from './text.ts'
+import { nearby } from './nearby.ts'
 import { familyOf, titleOf } from './tree.ts'
 
 /** Differences that are read at first, and added each time. */
@@ -15,15 +16,15 @@ const step = 20
 
 type Change = Schemas['NoteChange'] | Schemas['LinkChange']
 
-const words = { added: 'only here', removed: 'only there', changed: 'differs' }
+/** What a difference is called beside a collection of that name. */
+const wordOf = (change: Schemas['ChangeKind'], here: string, there: string): string => (change === 'changed' ? 'differs' : `only ${change === 'added' ? here : there}`)
 
 /** A collection beside another one of its lineage, or its own past: what differs, and how one takes over from the other. */
 export function Compare({ collection: c, route, go, changed, fresh }: { collection: Schemas['Collection']; route: Route; go: Go; changed: () => void; fresh: number }) {
   const { api } = useShared()
   const [open, setOpen] = useState<'there' | 'here'>()
   const family = useLoad(async signal => {
-    const all: Schemas['Collection'][] = []
-    for await (const other of api.collections({ limit: 200 }, { signal })) all.push(other)
+    const { all } = await nearby(api, c, signal)
     return familyOf(all, c.id).map(item => ({ item, title: titleOf(item, all.find(o => o.id === item.parent?.collection)) }))
   }, [c.id], fresh)
   const against = route.query.against ?? c.parent?.collection ?? ''
@@ -53,7 +54,7 @@ export function Compare({ collection: c, route, go, changed, fresh }: { collecti
         )}
       </form>
       {own && at === '' ? <Empty title={c.parent ? 'Nothing to compare with' : 'This is no fork'}><p>Name an earlier revision, a time or a snapshot, or fork it, write to one side, and compare the two here.</p></Empty>
-        : <Differences key={`${against} ${at}`} c={c} against={own ? c.id : against} at={at} fresh={fresh}
+        : <Differences key={`${against} ${at}`} there={own ? 'then' : `in ${title}`} c={c} against={own ? c.id : against} at={at} fresh={fresh}
           heading={own ? <>Beside its own past</> : <>Beside {against === c.parent?.collection && 'its base '}<a href={formatRoute({ collection: against })}><bdi>{title}</bdi></a>{against === c.parent?.collection && `, from which it parted at revision ${count(c.parent.revision)}`}</>} />}
       {open && other && (
         <Merge into={open === 'there' ? other.item : c} from={open === 'there' ? c : other.item} close={() => setOpen(undefined)} go={go} done={changed} />
@@ -63,7 +64,7 @@ export function Compare({ collection: c, route, go, changed, fresh }: { collecti
 }
 
 /** The pages of a diff, each note before and after side by side. */
-function Differences({ c, against, at, fresh, heading }: { c: Schemas['Collection']; against: string; at: string; fresh: number; heading: preact.ComponentChildren }) {
+function Differences({ c, against, at, fresh, heading, there }: { c: Schemas['Collection']; against: string; at: string; fresh: number; heading: preact.ComponentChildren; there: string }) {
   const { api } = useShared()
   const list = usePages<Change>(async (cursor, signal) => {
     const page = await api.call('get', '/v1/collections/{collection}/diff', {
@@ -73,15 +74,16 @@ function Differences({ c, against, at, fresh, heading }: { c: Schemas['Collectio
   }, [c.id, against, at], fresh)
   if (list.state === 'failed') return <Problem error={list.error} again={list.again} />
   if (!list.items) return <Waiting />
+  const here = c.id === against ? 'now' : `in ${reveal(titleOf(c))}`
   const notes = list.items.filter(d => 'note' in d)
   const of = (kind: Schemas['ChangeKind']) => notes.filter(n => n.change === kind).length
   return (
     <>
-      <p role="status">{heading}: {plural(of('changed'), 'note')} differ{of('changed') === 1 && 's'}, {count(of('added'))} only here, {count(of('removed'))} only there{list.more && ', and more'}.</p>
+      <p role="status">{heading}: {plural(of('changed'), 'note')} differ{of('changed') === 1 && 's'}, {count(of('added'))} only <bdi>{here}</bdi>, {count(of('removed'))} only <bdi>{there}</bdi>{list.more && ', and more'}.</p>
       {list.items.length === 0 ? <Empty title="Both remember the same"><p>Add a note to one of the two, or correct one, and look again.</p></Empty> : (
         <ul class="cards compared">
-          {list.items.map(d => 'note' in d ? <One key={d.note} change={d} here={c.id} there={against} /> : (
-            <li key={`${d.source}${d.target}${d.relation}`} class="card"><p class="row small"><span class="tag">{words[d.change]}</span><span>link {reveal(d.relation)} from <Linked collection={d.change === 'removed' ? against : c.id} id={d.source} /> to <Linked collection={d.change === 'removed' ? against : c.id} id={d.target} /></span></p></li>
+          {list.items.map(d => 'note' in d ? <One key={d.note} change={d} here={c.id} there={against} names={[there, here]} /> : (
+            <li key={`${d.source}${d.target}${d.relation}`} class="card"><p class="row small"><span class="tag">{wordOf(d.change, here, there)}</span><span>link {reveal(d.relation)} from <Linked collection={d.change === 'removed' ? against : c.id} id={d.source} /> to <Linked collection={d.change === 'removed' ? against : c.id} id={d.target} /></span></p></li>
           ))}
         </ul>
       )}
@@ -91,17 +93,17 @@ function Differences({ c, against, at, fresh, heading }: { c: Schemas['Collectio
 }
 
 /** A note that differs. */
-function One({ change: d, here, there }: { change: Schemas['NoteChange']; here: string; there: string }) {
+function One({ change: d, here, there, names }: { change: Schemas['NoteChange']; here: string; there: string; names: [string, string] }) {
   // What the words do not show, by its name.
   const others = d.fields.filter(f => !['content', 'context', 'keywords', 'tags', 'category'].includes(f))
   return (
     <li class="card">
-      <p class="row small soft"><span class="tag">{words[d.change]}</span>
-        {d.after && <a href={formatRoute({ collection: here, note: d.note })}>here</a>}{d.before && <a href={formatRoute({ collection: there, note: d.note })}>there</a>}</p>
+      <p class="row small soft"><span class="tag">{wordOf(d.change, names[1], names[0])}</span>
+        {d.after && <a href={formatRoute({ collection: here, note: d.note })}>{names[1]}</a>}{d.before && <a href={formatRoute({ collection: there, note: d.note })}>{names[0]}</a>}</p>
       {d.before && d.after ? (
         <>
           {!d.fields.includes('content') && <Text most={300}>{d.after.content}</Text>}
-          {others.length < d.fields.length && <Difference before={d.before} after={d.after} sides={['there', 'here']} />}
+          {others.length < d.fields.length && <Difference before={d.before} after={d.after} sides={names} />}
           {others.length > 0 && <p class="small soft">{others.map(f => reveal(f)).join(', ')}</p>}
         </>
       ) : <Text most={300}>{(d.after ?? d.before)?.content ?? ''}</Text>}

@@ -1,6 +1,7 @@
 import type { Schemas } from '@slipbox/client'
 import type { Go } from './collection.tsx'
 import './facts.css'
+import { Row } from './notes.tsx'
 import { usePages } from './pages.ts'
 import { Empty, Problem, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
@@ -10,8 +11,36 @@ import { axisOf, percent, place } from './timeline.ts'
 
 type Fact = Schemas['Fact']
 
+/** Policies whose facts have a subject, a relation, an object and a time; others keep theirs as notes. */
+const graphs = ['mem0g', 'layered']
+
+/** Whether a collection has facts, or will have. */
+export const hasFacts = (c: Schemas['Collection']): boolean => graphs.includes(c.policy) || c.policy === 'mem0' || (c.counts?.kinds.fact ?? 0) > 0
+
+/** What is known, as the policy keeps it. */
+export function Facts(props: FactsProps) {
+  return graphs.includes(props.collection.policy) ? <Graph {...props} /> : <Sentences {...props} />
+}
+
+interface FactsProps { collection: Schemas['Collection']; route: Route; go: Go; fresh: number }
+
+/** Facts that are notes: sentences, the newest first. */
+function Sentences({ collection: c, fresh }: FactsProps) {
+  const { api } = useShared()
+  const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/notes', { signal, path: { collection: c.id }, query: { kind: 'fact', order: 'newest', limit: 50, ...(cursor && { cursor }) } }), [c.id], fresh)
+  if (list.state === 'failed') return <Problem error={list.error} again={list.again} />
+  if (!list.items) return <Waiting />
+  if (list.items.length === 0) return <Empty title="No facts"><p>Add a conversation: facts are taken from it.</p></Empty>
+  return (
+    <>
+      <ul class="cards notes sentences" aria-label="Facts">{list.items.map(n => <Row key={n.id} note={n} collection={c.id} kinds={false} />)}</ul>
+      {list.more && <p class="center"><button type="button" onClick={list.more}>Show more</button></p>}
+    </>
+  )
+}
+
 /** The facts of a collection whose policy keeps a graph, with the time in which each is true. */
-export function Facts({ collection: c, route, go, fresh }: { collection: Schemas['Collection']; route: Route; go: Go; fresh: number }) {
+function Graph({ collection: c, route, go, fresh }: FactsProps) {
   const { api } = useShared()
   const { valid = 'any', at = '', as = 'line' } = route.query
   const day = at === '' ? undefined : dayEnd(at)
@@ -36,8 +65,7 @@ export function Facts({ collection: c, route, go, fresh }: { collection: Schemas
       </div>
       {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? (
         day || valid !== 'any' ? <Empty title="No fact is like that"><p><button type="button" onClick={() => set({ at: '', valid: '' })}>Show all facts</button></p></Empty> : (
-          <Empty title="No facts"><p>{c.policy === 'mem0g' || c.policy === 'layered' ? 'Add a conversation: facts are taken from it.'
-            : <>The policy {c.policy} keeps no graph of facts. <a href={formatRoute({ collection: c.id, query: { kind: 'fact' } })}>Facts as notes</a> are in the list of notes; collections of mem0g and layered show them here.</>}</p></Empty>
+          <Empty title="No facts"><p>Add a conversation: facts are taken from it.</p></Empty>
         )
       ) : (
         <>

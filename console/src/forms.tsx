@@ -1,10 +1,11 @@
-import type { Schemas } from '@slipbox/client'
+import { SlipboxError, type Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
-import { Dialog, Field, Problem } from './parts.tsx'
+import { Buttons, Dialog, Field, Problem } from './parts.tsx'
 import type { Route } from './route.ts'
 import { ImportFile } from './importfile.tsx'
 import { useAction, useLoad, useShared } from './state.ts'
-import { count, parseConversation, plural, reveal } from './text.ts'
+import { count, localMinute, parseConversation, plural, reveal } from './text.ts'
+import { nearby } from './nearby.ts'
 import { forksOf, titleOf } from './tree.ts'
 
 type Go = (route: Partial<Route>) => void
@@ -149,14 +150,15 @@ export function Export({ of, close }: { of: Schemas['Collection']; close: () => 
 export function DeleteCollection({ of, close, go }: { of: Schemas['Collection']; close: () => void; go: Go }) {
   const { api, changed, tell } = useShared()
   const forks = useLoad(async signal => {
-    const all: Schemas['Collection'][] = []
-    for await (const c of api.collections({ limit: 200 }, { signal })) all.push(c)
-    return forksOf(all, of.id).map(n => ({ ...n, title: titleOf(n.item, all.find(c => c.id === n.item.parent?.collection)) }))
+    const { all, more } = await nearby(api, of, signal)
+    return { more, found: forksOf(all, of.id).map(n => ({ ...n, title: titleOf(n.item, all.find(c => c.id === n.item.parent?.collection)) })) }
   }, [of.id])
-  const direct = forks.data?.filter(n => n.depth === 0) ?? []
+  const below = forks.data?.found ?? []
+  const direct = below.filter(n => n.depth === 0)
   const [name, setName] = useState('')
   const [keep, setKeep] = useState(false)
   const { busy, error, run } = useAction()
+  const unseen = direct.length === 0 && error instanceof SlipboxError && error.code === 'has_forks'
   const submit = async (e: Event) => {
     e.preventDefault()
     await run(async () => {
@@ -171,17 +173,17 @@ export function DeleteCollection({ of, close, go }: { of: Schemas['Collection'];
     <Dialog title={`Delete ${of.name}`} close={close}>
       <form onSubmit={e => void submit(e)}>
         <p>This deletes {of.counts ? `${plural(of.counts.notes, 'note')} and ${plural(of.counts.links, 'link')}` : 'all notes'} with all their versions. It cannot be undone.</p>
-        {forks.state === 'failed' ? <Problem error={forks.error} again={forks.again} /> : !forks.data ? <p class="soft">Looking for what depends on it…</p> : direct.length === 0 ? <p class="soft">Nothing depends on it.</p> : (
+        {forks.state === 'failed' ? <Problem error={forks.error} again={forks.again} /> : !forks.data ? <p class="soft">Looking for what depends on it…</p> : direct.length === 0 && !unseen ? <p class="soft">{forks.data.more ? 'None of the memories that were last written depends on it. Whether another does is looked up when you delete it.' : 'Nothing depends on it.'}</p> : (
           <>
-            <p>{plural(direct.length, 'fork')} {direct.length === 1 ? 'reads' : 'read'} from it{forks.data.length > direct.length && `, and ${count(forks.data.length - direct.length)} more from those`}:</p>
-            <ul class="depends">{forks.data.slice(0, 20).map(n => <li key={n.item.id} data-depth={n.depth}><bdi>{reveal(n.title)}</bdi> <span class="soft small">{n.item.agent ? reveal(n.item.agent) : 'shared'}{n.item.counts && ` · ${plural(n.item.counts.notes, 'note')}`}</span></li>)}</ul>
-            {forks.data.length > 20 && <p class="soft small">and {count(forks.data.length - 20)} more</p>}
+            <p>{unseen ? 'Forks that were not written lately read from it' : <>{plural(direct.length, 'fork')} {direct.length === 1 ? 'reads' : 'read'} from it{below.length > direct.length && `, and ${count(below.length - direct.length)} more from those`}</>}:</p>
+            <ul class="depends">{below.slice(0, 20).map(n => <li key={n.item.id} data-depth={n.depth}><bdi>{reveal(n.title)}</bdi> <span class="soft small">{n.item.agent ? reveal(n.item.agent) : 'shared'}{n.item.counts && ` · ${plural(n.item.counts.notes, 'note')}`}</span></li>)}</ul>
+            {below.length > 20 && <p class="soft small">and {count(below.length - 20)} more</p>}
             <label class="check"><input type="checkbox" checked={keep} onChange={e => setKeep(e.currentTarget.checked)} /> Give each a copy of what it reads first</label>
           </>
         )}
         <Field label={`Type ${of.name} to confirm`}>{id => <input id={id} required value={name} onInput={e => setName(e.currentTarget.value)} autocomplete="off" spellcheck={false} />}</Field>
         {error && <Problem error={error} />}
-        <Buttons busy={busy} close={close} label="Delete" danger disabled={name !== of.name || !forks.data || (direct.length > 0 && !keep)} />
+        <Buttons busy={busy} close={close} label="Delete" danger disabled={name !== of.name || !forks.data || ((direct.length > 0 || unseen) && !keep)} />
       </form>
     </Dialog>
   )
@@ -208,6 +210,7 @@ function AddText({ to, pasted, close, done }: { to: string; pasted: boolean; clo
   const { api } = useShared()
   const [text, setText] = useState('')
   const { busy, error, run } = useAction()
+  const [until, setUntil] = useState('')
   const messages = pasted ? parseConversation(text) : []
   const submit = async (e: Event) => {
     e.preventDefault()
@@ -217,7 +220,7 @@ function AddText({ to, pasted, close, done }: { to: string; pasted: boolean; clo
         const added = await collection.addMessages(messages)
         done(added.job?.id)
       } else {
-        const added = await collection.add(text.trim())
+        const added = await collection.add({ content: text.trim(), ...(until !== '' && { expires_at: new Date(until).toISOString() }) })
         done(added.job?.id)
       }
       close()
@@ -228,18 +231,10 @@ function AddText({ to, pasted, close, done }: { to: string; pasted: boolean; clo
         <Field label={pasted ? 'Conversation' : 'Note'} hint={pasted ? 'A line such as "Nora: I moved to Oslo." begins a message.' : 'One thing to remember.'}>
           {id => <textarea id={id} rows={7} required dir="auto" maxlength={65536} value={text} onInput={e => setText(e.currentTarget.value)} />}
         </Field>
+        {!pasted && <details class="why" open={until !== ''}><summary>Let it expire</summary><Field label="Expires" hint="It is deleted then. Empty: never.">{id => <input id={id} type="datetime-local" min={localMinute(new Date())} value={until} onInput={e => setUntil(e.currentTarget.value)} />}</Field></details>}
         {pasted && text.trim() !== '' && <p class="soft small">{plural(messages.length, 'message')}</p>}
         {error && <Problem error={error} />}
         <Buttons busy={busy} close={close} label="Add" disabled={text.trim() === ''} />
       </form>
-  )
-}
-
-export function Buttons({ busy, close, label, danger, disabled }: { busy: boolean; close: () => void; label: string; danger?: boolean; disabled?: boolean }) {
-  return (
-    <div class="row end">
-      <button type="button" onClick={close}>Cancel</button>
-      <button type="submit" class={danger ? 'danger' : 'main'} disabled={busy || disabled}>{busy ? 'Working…' : label}</button>
-    </div>
   )
 }

@@ -1,16 +1,18 @@
-import { SlipboxError, type Schemas } from '@slipbox/client'
-import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import type { Schemas } from '@slipbox/client'
+import { useRef, useState } from 'preact/hooks'
 import { DayBars } from './chart.tsx'
 import type { Go } from './collection.tsx'
 import { daysBefore, everyDay, formatBytes } from './days.ts'
-import { Buttons } from './forms.tsx'
-import { Fill } from './inside.tsx'
+import { Fill } from './fill.tsx'
+import { useNames } from './names.ts'
 import { usePages } from './pages.ts'
-import { Copy, Dialog, Field, Problem, Read, State, Text, Waiting } from './parts.tsx'
+import { Grants, Keys } from './keys.tsx'
+import { admin, Listing, Refused } from './listing.tsx'
+import { Buttons, Dialog, Field, Problem, Read, State, Text, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { useAction, useBeat, useLoad, useShared } from './state.ts'
 import { count, formatTime, reveal } from './text.ts'
+import { titleOf } from './tree.ts'
 import { spans } from './usage.tsx'
 
 /** How often health is asked for, in milliseconds. */
@@ -59,15 +61,6 @@ const limits: { name: keyof Schemas['Limits']; title: string }[] = [
   { name: 'requests_per_minute', title: 'requests a minute' }, { name: 'requests_per_second', title: 'requests a second' },
 ]
 
-/** What a key may not do, and the command that does it instead. */
-function Refused({ error, again, scope, command }: { error: Error; again: () => void; scope: string; command: string }) {
-  if (!(error instanceof SlipboxError) || error.status !== 403) return <Problem error={error} again={again} />
-  return <><p class="soft">This key has not the scope <code>{scope}</code>. Sign in with one that has it, or ask on the gateway's machine:</p><Copy text={command} /></>
-}
-
-/** What reads the own tenant needs, and what makes such a key. */
-const admin = { scope: 'admin', command: 'gateway key create --tenant NAME' }
-
 function OwnTenant({ route, go, collections }: { route: Route; go: Go; collections: readonly Schemas['Collection'][] }) {
   const { api } = useShared()
   const days = spans.find(s => s === route.query.days) ?? '30'
@@ -82,7 +75,7 @@ function OwnTenant({ route, go, collections }: { route: Route; go: Go; collectio
           <Read of={read}>{u => <Use usage={u} />}</Read>
         )}
       </section>
-      {read.state !== 'failed' && <><Agents collections={collections} /><Audit /></>}
+      {read.state !== 'failed' && <><Agents collections={collections} /><Keys /><Grants /><Audit collections={collections} /></>}
     </>
   )
 }
@@ -110,26 +103,6 @@ function Use({ usage: u }: { usage: Schemas['Usage'] }) {
   )
 }
 
-/** A table that grows by a page at a time, or what stands in its way. On a phone each row is a card, whose fields have the names of the columns. */
-function Listing<T>({ title, list, scope, command, empty, columns, row }: {
-  title: string; list: ReturnType<typeof usePages<T>>; scope: string; command: string; empty: string; columns: readonly string[]; row: (item: T) => ComponentChildren
-}) {
-  return (
-    <section>
-      <h2>{title}</h2>
-      {list.state === 'failed' ? <Refused error={list.error} again={list.again} scope={scope} command={command} /> : !list.items ? <Waiting /> : list.items.length === 0 ? <p class="soft">{empty}</p> : (
-        <div class="scroll" tabindex={0} role="region" aria-label={title}>
-          <table class="stacked">
-            <thead><tr>{columns.map(c => <th key={c} scope="col">{c}</th>)}</tr></thead>
-            <tbody>{list.items.map(row)}</tbody>
-          </table>
-        </div>
-      )}
-      {list.more && <p class="center"><button type="button" onClick={list.more}>Show more</button></p>}
-    </section>
-  )
-}
-
 /** The agents of the tenant, with the collections that each has. */
 function Agents({ collections }: { collections: readonly Schemas['Collection'][] }) {
   const { api } = useShared()
@@ -148,20 +121,40 @@ function Agents({ collections }: { collections: readonly Schemas['Collection'][]
 }
 
 /** Who changed keys, agents, tenants and collections, newest first. */
-function Audit() {
+function Audit({ collections }: { collections: readonly Schemas['Collection'][] }) {
   const { api } = useShared()
-  const list = usePages((cursor, signal) => api.call('get', '/v1/audit', { signal, query: { limit: 20, ...(cursor && { cursor }) } }), [])
+  const names = useNames()
+  const [action, setAction] = useState('')
+  const [target, setTarget] = useState<string>()
+  const list = usePages((cursor, signal) => api.call('get', '/v1/audit', { signal, query: { limit: 20, ...(action && { action }), ...(target && { target }), ...(cursor && { cursor }) } }), [action, target])
+  const seen = useRef(new Set<string>())
+  for (const e of list.items ?? []) seen.current.add(e.action)
+  const called = (id: string) => {
+    const c = collections.find(c => c.id === id)
+    return c ? reveal(titleOf(c)) : reveal(names(id))
+  }
   return (
+    <>
+    <div class="row filters audit">
+      <label>Action <select value={action} onChange={e => setAction(e.currentTarget.value)}><option value="">all</option>{[...seen.current].sort().map(a => <option key={a}>{a}</option>)}</select></label>
+      {target && <button type="button" onClick={() => setTarget(undefined)}>Of everything, not of {called(target)} alone</button>}
+    </div>
     <Listing title="Audit log" list={list} {...admin} columns={['When', 'Who', 'Action', 'What']} empty="Nothing is logged yet."
       row={e => (
         <tr key={e.id}>
           <td data-label="When">{formatTime(e.at)}</td>
-          <td data-label="Who"><code>{reveal(e.actor)}</code></td>
+          <td data-label="Who"><bdi title={e.actor}>{reveal(names(e.actor))}</bdi></td>
           <td data-label="Action">{reveal(e.action)}</td>
-          <td data-label="What"><code>{reveal(e.target ?? '—')}</code>{e.detail && Object.keys(e.detail).length > 0 && <p class="small soft"><Text most={200}>{JSON.stringify(e.detail)}</Text></p>}</td>
+          <td data-label="What">{e.target ? <button type="button" class="link target" title={e.target} onClick={() => setTarget(e.target)}><bdi>{called(e.target)}</bdi></button> : '—'}{e.detail && Object.keys(e.detail).length > 0 && <p class="small soft"><Text most={200}>{detailOf(e.detail)}</Text></p>}</td>
         </tr>
       )} />
+    </>
   )
+}
+
+/** Writes what an entry says besides, without the marks of a program. */
+function detailOf(detail: Record<string, unknown>): string {
+  return Object.entries(detail).filter(([, v]) => v !== '' && v !== false && v !== null).map(([k, v]) => `${k.replaceAll('_', ' ')}: ${Array.isArray(v) ? v.map(String).join(', ') : typeof v === 'object' ? JSON.stringify(v) : String(v)}`).join(' · ')
 }
 
 function Tenants() {

@@ -8,6 +8,12 @@ export interface Vertex {
   label: string
   /** How many links it has. */
   degree: number
+  /** Its tags and keywords. */
+  words: readonly string[]
+  /** When it happened. */
+  time: string
+  /** Who said it; empty: nobody. */
+  speaker: string
   x?: number
   y?: number
 }
@@ -30,7 +36,7 @@ export interface Graph {
 
 /** What a graph is made of. */
 export interface Raw {
-  notes: readonly { id: string; kind: string; content: string }[]
+  notes: readonly { id: string; kind: string; content: string; words?: readonly string[]; time?: string; speaker?: string }[]
   links: readonly { source: string; target: string; relation: string }[]
 }
 
@@ -43,7 +49,7 @@ export function graphOf(raw: Raw, earlier?: Graph): Graph {
   for (const n of raw.notes) {
     const old = earlier?.byId.get(n.id)
     const label = shorten(n.content.replace(/\s+/g, ' ').trim(), labelLength)
-    byId.set(n.id, { id: n.id, kind: n.kind, label, degree: 0, ...(old?.x !== undefined && { x: old.x, y: old.y! }) })
+    byId.set(n.id, { id: n.id, kind: n.kind, label, degree: 0, words: n.words ?? [], time: n.time ?? '', speaker: n.speaker ?? '', ...(old?.x !== undefined && { x: old.x, y: old.y! }) })
   }
   const of = new Map<string, Edge[]>()
   const edges: Edge[] = []
@@ -76,7 +82,7 @@ export function around(graph: Graph, id: string, depth: number): Set<Vertex> {
   const center = graph.byId.get(id)
   const found = new Set<Vertex>(center ? [center] : [])
   let edge = [...found]
-  for (let d = 0; d < depth; d++) {
+  for (let d = 0; d < depth && edge.length > 0; d++) {
     const next: Vertex[] = []
     for (const v of edge) {
       for (const e of graph.of.get(v.id) ?? []) {
@@ -105,40 +111,84 @@ export function find(graph: Graph, words: string, most: number): Vertex[] {
     .slice(0, most)
 }
 
-/** How a graph is seen: the point in the middle, and how many pixels one unit has. */
-export interface Camera {
-  x: number
-  y: number
-  scale: number
-}
-
-/** Returns the camera that shows all of these notes in a window of this size, in pixels. */
-export function fit(vertices: readonly Vertex[], width: number, height: number): Camera {
-  let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity]
-  for (const { x, y } of vertices) {
-    if (x === undefined || y === undefined) continue
-    left = Math.min(left, x)
-    right = Math.max(right, x)
-    top = Math.min(top, y)
-    bottom = Math.max(bottom, y)
+/** Returns the components of a graph, the largest first: notes that are linked with each other, over any number of links. */
+export function componentsOf(graph: Graph): Vertex[][] {
+  const seen = new Set<Vertex>()
+  const out: Vertex[][] = []
+  for (const v of graph.vertices) {
+    if (seen.has(v) || v.degree === 0) continue
+    const all = [...around(graph, v.id, Infinity)]
+    for (const o of all) seen.add(o)
+    out.push(all)
   }
-  if (left > right) return { x: 0, y: 0, scale: 1 }
-  const margin = 60
-  const scale = Math.min((width - margin) / Math.max(right - left, 1), (height - margin) / Math.max(bottom - top, 1), 2)
-  return { x: (left + right) / 2, y: (top + bottom) / 2, scale: Math.max(scale, 0.02) }
+  return out.sort((a, b) => b.length - a.length)
 }
 
-/** Returns the note that is nearest to a point, if one is at most `reach` away. Units are those of the notes. */
-export function nearest(vertices: readonly Vertex[], x: number, y: number, reach: number): Vertex | undefined {
-  let best: Vertex | undefined
-  let least = reach * reach
+/** A group of notes with one color. */
+export interface Group {
+  name: string
+  members: Vertex[]
+}
+
+/** What notes can be colored by. */
+export const colorings = { cluster: 'cluster', kind: 'kind', tag: 'tag', time: 'time', speaker: 'speaker' } as const
+export type Coloring = keyof typeof colorings
+
+/** Most groups that have a color of their own, and are in the legend. */
+export const mostGroups = 8
+
+/** Puts notes into groups, the largest first; what is in none has no color of its own. Clusters lie apart, so that more of them than there are colors can be told. */
+export function groupsOf(vertices: readonly Vertex[], by: Coloring, communities: ReadonlyMap<string, number>): Group[] {
+  if (by === 'cluster') return clustersOf(vertices, communities)
+  if (by === 'time') return spansOf(vertices)
+  const wordsIn = countsOf(vertices)
+  const best = (v: Vertex) => v.words.reduce<string | undefined>((a, b) => (a !== undefined && wordsIn.get(a)! >= wordsIn.get(b)! ? a : b), undefined)
+  const key = { kind: (v: Vertex) => v.kind, speaker: (v: Vertex) => v.speaker || undefined, tag: best }[by]
+  const groups = new Map<string, Vertex[]>()
   for (const v of vertices) {
-    if (v.x === undefined || v.y === undefined) continue
-    const d = (v.x - x) ** 2 + (v.y - y) ** 2
-    if (d <= least) {
-      least = d
-      best = v
-    }
+    const name = key(v)
+    if (name !== undefined) groups.set(name, [...(groups.get(name) ?? []), v])
   }
-  return best
+  return [...groups].map(([name, members]) => ({ name, members })).sort((a, b) => b.members.length - a.members.length).slice(0, mostGroups)
+}
+
+function countsOf(vertices: readonly Vertex[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const v of vertices) for (const w of new Set(v.words)) counts.set(w, (counts.get(w) ?? 0) + 1)
+  return counts
+}
+
+/** Communities with names: the word that most of one share and few others have, else what its most linked note says. */
+export function clustersOf(vertices: readonly Vertex[], communities: ReadonlyMap<string, number>): Group[] {
+  const members = new Map<number, Vertex[]>()
+  for (const v of vertices) {
+    const c = communities.get(v.id)
+    if (c === undefined || v.degree === 0) continue
+    const list = members.get(c)
+    if (list) list.push(v)
+    else members.set(c, [v])
+  }
+  const all = countsOf(vertices)
+  const taken = new Set<string>()
+  return [...members.values()].filter(m => m.length > 1).sort((a, b) => b.length - a.length).map(m => {
+    const ranked = [...countsOf(m)].filter(([w, n]) => n >= 2 && n * 6 >= m.length && !taken.has(w)).sort(([a, n], [b, o]) => o / Math.sqrt(all.get(b)!) - n / Math.sqrt(all.get(a)!))
+    const hub = m.reduce((a, b) => (b.degree > a.degree ? b : a))
+    const name = ranked[0]?.[0] ?? shorten(hub.label, 28)
+    taken.add(name)
+    return { name, members: m }
+  })
+}
+
+/** Spans of time with as many notes each, the earliest first. */
+function spansOf(vertices: readonly Vertex[]): Group[] {
+  const dated = vertices.filter(v => v.time !== '').sort((a, b) => a.time.localeCompare(b.time))
+  const size = Math.max(1, Math.ceil(dated.length / 5))
+  const day = (v: Vertex | undefined) => v?.time.slice(0, 10) ?? ''
+  const out: Group[] = []
+  for (let i = 0; i < dated.length; i += size) {
+    const members = dated.slice(i, i + size)
+    const [from, to] = [day(members[0]), day(members[members.length - 1])]
+    out.push({ name: from === to ? from : `${from} to ${to}`, members })
+  }
+  return out
 }

@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { daysBefore } from './days.ts'
 import { Add } from './forms.tsx'
-import { Read, Text } from './parts.tsx'
+import { usePages } from './pages.ts'
+import { Problem, Read, Text, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { Connect } from './start.tsx'
 import { useLoad, useShared } from './state.ts'
@@ -60,21 +61,21 @@ const called = (last: readonly Schemas['Collection'][], id: string | undefined):
 
 function Waits({ last }: { last: readonly Schemas['Collection'][] }) {
   const { api } = useShared()
-  const read = useLoad(signal => api.call('get', '/v1/reviews', { signal, query: { state: 'open', limit: 6 } }), [])
+  const list = usePages((cursor, signal) => api.call('get', '/v1/reviews', { signal, query: { state: 'open', limit: 6, ...(cursor && { cursor }) } }), [])
   return (
     <section>
       <h2>Waits for your decision</h2>
-      <Read of={read}>{({ items, next_cursor: more }) => items.length === 0 ? <p class="soft">Nothing. Changes that a policy is not sure of would stand here.</p> : (
+      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? <p class="soft">Nothing. Changes that a policy is not sure of would stand here.</p> : (
         <ul class="lines">
-          {items.map(r => (
+          {list.items.map(r => (
             <li key={r.id}>
               <a class="cover" href={formatRoute({ collection: r.collection, tab: 'reviews' })}><Text most={90} still>{(r.changes[0]?.after ?? r.changes[0]?.before)?.content ?? 'A change'}</Text></a>
               <span class="soft small"><bdi>{called(last, r.collection)}</bdi></span><span class="soft small adds">{Math.round(r.confidence * 100)} % sure</span><span class="soft small">{formatAgo(r.created_at, Date.now())}</span>
             </li>
           ))}
-          {more && <li class="soft small">and more, in the views <em>Reviews</em></li>}
+          {list.more && <li><button type="button" class="link" onClick={list.more}>Show more</button></li>}
         </ul>
-      )}</Read>
+      )}
     </section>
   )
 }

@@ -1,7 +1,6 @@
 import type { Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
-import { Buttons } from './forms.tsx'
-import { Field, Problem } from './parts.tsx'
+import { Buttons, Field, Problem } from './parts.tsx'
 import { useAction, useShared } from './state.ts'
 import { formatDay, plural, reveal } from './text.ts'
 

@@ -1,5 +1,5 @@
 import type { Schemas } from '@slipbox/client'
-import { Fill, type InsideProps } from './inside.tsx'
+import { Fill, type InsideProps } from './fill.tsx'
 import { usePages } from './pages.ts'
 import { Problem, Read, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
@@ -31,8 +31,9 @@ export function Layers({ collection: c, fresh }: InsideProps) {
           </ul>
         )}
       </Read>
+      <Known collection={c.id} fresh={fresh} />
       <section>
-        <div class="row between"><h2>What contradicts</h2><p class="small"><a href={formatRoute({ collection: c.id, tab: 'facts' })}>All facts on a time line</a></p></div>
+        <h2>What contradicts</h2>
         {pairs.state === 'failed' ? <Problem error={pairs.error} again={pairs.again} /> : !pairs.items ? <Waiting /> : pairs.items.length === 0
           ? <p class="soft">Nothing. What cannot both be true stays here until one of both is said again, or you correct it.</p> : (
             <ul class="pairs">
@@ -47,6 +48,25 @@ export function Layers({ collection: c, fresh }: InsideProps) {
         {pairs.more && <p class="center"><button type="button" onClick={pairs.more}>Show more</button></p>}
       </section>
     </div>
+  )
+}
+
+/** The facts of the semantic layer that hold, the surest first. */
+function Known({ collection, fresh }: { collection: string; fresh: number }) {
+  const { api } = useShared()
+  const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/facts', { signal, path: { collection }, query: { valid: 'true', limit: 50, ...(cursor && { cursor }) } }), [collection], fresh)
+  return (
+    <section>
+      <div class="row between"><h2>What is known</h2><p class="small"><a href={formatRoute({ collection, tab: 'facts' })}>All facts on a time line</a></p></div>
+      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? <p class="soft">Nothing yet. Add a conversation: facts are taken from it.</p> : (
+        <ul class="links">
+          {[...list.items].sort((a, b) => b.confidence - a.confidence).map((f, i) => (
+            <li key={i}><a class="cover" href={formatRoute({ collection, note: f.sources[0] ?? f.subject_id })}><bdi>{reveal(f.subject)}</bdi> <span class="soft">{reveal(f.relation).replaceAll('_', ' ')}</span> <bdi>{reveal(f.object)}</bdi> <span class="soft small">{Math.round(f.confidence * 100)} % sure</span></a></li>
+          ))}
+        </ul>
+      )}
+      {list.more && <p class="center"><button type="button" onClick={list.more}>Show more</button></p>}
+    </section>
   )
 }
 

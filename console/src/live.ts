@@ -51,6 +51,29 @@ export function useLive(ref: string): { now: Schemas['Collection'] | undefined; 
   return { now: now?.id === ref || now?.name === ref ? now : undefined, away }
 }
 
+/** Follows a job by its events, and calls back when it has ended, or can no longer be followed. */
+export function useFollow(id: string | undefined, ended: (job: Schemas['Job'] | undefined) => void, each?: (job: Schemas['Job']) => void): void {
+  const { api } = useShared()
+  useEffect(() => {
+    if (id === undefined) return
+    const control = new AbortController()
+    void (async () => {
+      let last: Schemas['Job'] | undefined
+      try {
+        for await (const job of api.jobs.follow(id, { signal: control.signal })) {
+          last = job
+          each?.(job)
+        }
+      } catch (error) {
+        if (control.signal.aborted) return
+        if (error instanceof SlipboxError && error.status === 404) last = undefined
+      }
+      if (!control.signal.aborted) ended(last)
+    })()
+    return () => control.abort()
+  }, [id])
+}
+
 /** Whether the page is seen: it is not when another tab is in front. */
 function useSeen(): boolean {
   const [seen, setSeen] = useState(!document.hidden)

@@ -1,8 +1,7 @@
 import type { Schemas } from '@slipbox/client'
 import { useId, useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
-import { Buttons } from './forms.tsx'
-import { Dialog, Problem, Text, Waiting } from './parts.tsx'
+import { Buttons, Dialog, Problem, Text, Waiting } from './parts.tsx'
 import { useAction, useLoad, useShared } from './state.ts'
 import { count, plural, reveal } from './text.ts'
 

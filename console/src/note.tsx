@@ -2,9 +2,10 @@ import { SlipboxError, type Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { diffLists, diffWords } from './diff.ts'
-import { Buttons } from './forms.tsx'
+import { Marked } from './marked.tsx'
+import { useNames } from './names.ts'
 import { usePages } from './pages.ts'
-import { Dialog, Field, Problem, Read, State, Tags, Text, Waiting } from './parts.tsx'
+import { Buttons, Dialog, Field, Problem, Read, State, stateHints, Tags, Text, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { useAction, useLoad, useShared } from './state.ts'
 import { count, formatTime, localMinute, reveal } from './text.ts'
@@ -22,15 +23,18 @@ interface Props {
 export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
   const { api, tell } = useShared()
   const collection = api.collection(c.id)
+  // Note, links and history are of one revision; when the collection has a newer one, all of them are read again.
+  const at = c.head_revision
   // A deleted note is 404, and its history remains: then only that is shown.
   const read = useLoad(async signal => {
     try {
-      return await collection.note(id, { signal })
+      return await collection.note(id, { signal, asOf: at })
     } catch (error) {
       if (error instanceof SlipboxError && error.status === 404) return null
       throw error
     }
-  }, [c.id, id], fresh)
+  }, [c.id, id], `${fresh}/${at}`)
+  const names = useNames()
   const [open, setOpen] = useState<'correct' | 'delete' | 'expiry'>()
   const again = () => {
     read.again()
@@ -42,14 +46,14 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
       <Read of={read}>
         {full => full === null ? <p class="problem">This note is deleted, or was never here. A version of its history can be restored.</p> : (
           <article>
-            <div class="content"><Text most={4000}>{full.body.content}</Text></div>
+            <div class="content" tabindex={0} role="region" aria-label="What the note says"><Marked most={4000}>{full.body.content}</Marked></div>
             <div class="row">
               <button type="button" class="main" onClick={() => setOpen('correct')}>Correct</button>
               <button type="button" class="danger" onClick={() => setOpen('delete')}>Delete note</button>
               <a href={formatRoute({ collection: c.id, tab: 'graph', query: { focus: id, depth: '2' } })}>Show in the graph</a>
             </div>
             <dl>
-              <dt>State</dt><dd><State of={full.body.state} />{full.body.error && <p class="small">{reveal(full.body.error)}</p>}{full.body.provenance?.stale && <p class="small">A source has changed since.</p>}</dd>
+              <dt>State</dt><dd><State of={full.body.state} /> <span class="soft small">{stateHints[full.body.state]}</span>{full.body.error && <p class="small">{reveal(full.body.error)}</p>}{full.body.provenance?.stale && <p class="small">A source has changed since.</p>}</dd>
               <dt>Kind</dt><dd>{full.body.kind}{full.body.analyst && <span class="soft"> · described {full.body.analyst === 'model' ? 'by a model' : 'without a model'}</span>}</dd>
               {full.body.context && <><dt>Context</dt><dd><Text most={600}>{full.body.context}</Text></dd></>}
               {full.body.keywords.length > 0 && <><dt>Keywords</dt><dd><Tags words={full.body.keywords} label="Keywords" /></dd></>}
@@ -59,26 +63,26 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
               <dt>Expires</dt><dd>{full.body.expires_at ? formatTime(full.body.expires_at) : 'never'} <button type="button" class="link" onClick={() => setOpen('expiry')}>change</button></dd>
               {full.body.confidence !== undefined && <><dt>Confidence</dt><dd>{Math.round(full.body.confidence * 100)} %</dd></>}
               {(full.body.provenance?.sources?.length ?? 0) > 0 && <><dt>Sources</dt><dd><ul class="plain">{full.body.provenance!.sources!.map(s => <li key={s}><Linked collection={c.id} id={s} /></li>)}</ul></dd></>}
-              {full.body.provenance?.actor && <><dt>Written by</dt><dd><bdi>{reveal(full.body.provenance.actor)}</bdi></dd></>}
+              {full.body.provenance?.actor && <><dt>Written by</dt><dd><bdi title={full.body.provenance.actor}>{reveal(names(full.body.provenance.actor))}</bdi></dd></>}
               {Object.keys(full.body.attributes).length > 0 && <><dt>Attributes</dt><dd><pre tabindex={0}>{reveal(JSON.stringify(full.body.attributes, null, 2))}</pre></dd></>}
             </dl>
-            <Links collection={c.id} id={id} fresh={fresh} />
+            <Links collection={c.id} id={id} at={at} fresh={fresh} />
             {open === 'correct' && <Correct full={full} c={c} close={() => setOpen(undefined)} reload={again} done={job => { tell('Corrected.'); again(); follow(job) }} />}
             {open === 'expiry' && <Expiry full={full} c={c} close={() => setOpen(undefined)} done={() => { tell('Saved.'); again() }} />}
             {open === 'delete' && <Delete full={full} c={c} close={() => setOpen(undefined)} reload={again} done={() => { tell('Deleted. Its history can restore it.'); again() }} />}
           </article>
         )}
       </Read>
-      <History collection={c} id={id} fresh={`${fresh}/${read.data?.etag ?? ''}`} restored={() => { tell('Restored.'); again() }} go={go} />
+      <History collection={c} id={id} at={at} fresh={`${fresh}/${at}`} restored={() => { tell('Restored.'); again() }} go={go} />
     </div>
   )
 }
 
 /** The links of a note in both directions. */
-function Links({ collection, id, fresh }: { collection: string; id: string; fresh: number }) {
+function Links({ collection, id, at, fresh }: { collection: string; id: string; at: number; fresh: number }) {
   const { api } = useShared()
   const [most, setMost] = useState(20)
-  const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/notes/{note}/links', { signal, path: { collection, note: id }, query: { direction: 'both' } }), [collection, id], fresh)
+  const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/notes/{note}/links', { signal, path: { collection, note: id }, query: { direction: 'both', as_of: at } }), [collection, id], `${fresh}/${at}`)
   return (
     <section>
       <h2>Links</h2>
@@ -199,11 +203,12 @@ function Delete({ full, c, close, reload, done }: { full: { body: Schemas['Note'
 }
 
 /** The versions of a note, each with what it changed and why. */
-function History({ collection: c, id, fresh, restored }: { collection: Schemas['Collection']; id: string; fresh: string; restored: () => void; go: Go }) {
+function History({ collection: c, id, at, fresh, restored }: { collection: Schemas['Collection']; id: string; at: number; fresh: string; restored: () => void; go: Go }) {
   const { api } = useShared()
   const { busy, error, run } = useAction()
+  const names = useNames()
   const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/notes/{note}/history', {
-    signal, path: { collection: c.id, note: id }, query: { limit: 20, ...(cursor && { cursor }) },
+    signal, path: { collection: c.id, note: id }, query: { limit: 20, ...(cursor ? { cursor } : { as_of: at }) },
   }), [c.id, id], fresh)
   const restore = (revision: number) => run(async () => {
     await api.collection(c.id).restoreNote(id, revision)
@@ -221,7 +226,7 @@ function History({ collection: c, id, fresh, restored }: { collection: Schemas['
             return (
               <li key={v.revision}>
                 <div class="row between">
-                  <p><strong>{v.deleted ? 'deleted' : causes[v.cause] ?? v.cause}</strong> <span class="soft small">revision {count(v.revision)} · {formatTime(v.changed_at)} · by <bdi>{reveal(v.actor)}</bdi></span>
+                  <p><strong>{v.deleted ? 'deleted' : causes[v.cause] ?? v.cause}</strong> <span class="soft small">revision {count(v.revision)} · {formatTime(v.changed_at)} · by <bdi title={v.actor}>{reveal(names(v.actor))}</bdi></span>
                     {v.trigger && v.trigger !== id && <span class="small"> because of <Linked collection={c.id} id={v.trigger} /></span>}</p>
                   {i > 0 && v.note && <button type="button" disabled={busy} onClick={() => void restore(v.revision)}>Restore</button>}
                 </div>
@@ -255,8 +260,8 @@ export function Difference({ before, after, sides = ['before', 'after'] }: { bef
         const pieces = diffWords(before[f] ?? '', after[f] ?? '')
         return (
           <div key={f} class="sides">
-            <div><h3>{f} {sides[0]}</h3><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'added').map((p, i) => p.kind === 'same' ? reveal(p.text) : <del key={i}>{reveal(p.text)}</del>)}</bdi></div>
-            <div><h3>{f} {sides[1]}</h3><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'removed').map((p, i) => p.kind === 'same' ? reveal(p.text) : <ins key={i}>{reveal(p.text)}</ins>)}</bdi></div>
+            <div tabindex={0} role="group" aria-label={`${f} ${sides[0]}`}><h3>{f} {sides[0]}</h3><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'added').map((p, i) => p.kind === 'same' ? reveal(p.text) : <del key={i}>{reveal(p.text)}</del>)}</bdi></div>
+            <div tabindex={0} role="group" aria-label={`${f} ${sides[1]}`}><h3>{f} {sides[1]}</h3><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'removed').map((p, i) => p.kind === 'same' ? reveal(p.text) : <ins key={i}>{reveal(p.text)}</ins>)}</bdi></div>
           </div>
         )
       })}

@@ -81,7 +81,7 @@ export function Notes({ collection: c, route, go, fresh, add, changed }: { colle
             <p><button type="button" class="main" onClick={add}>Add</button></p><Connect collection={c.name} /></Empty>
       ) : (
         <>
-          <ul class={`cards notes ${c.policy === 'amem' ? 'described' : ''}`}>{list.items.map(n => <Card key={n.id} note={n} collection={c.id} {...(chosen && { chosen: chosen.has(n.id), choose: () => setChosen(toggled(chosen, n.id)) })} />)}</ul>
+          <ul class={`cards notes ${kinds.length > 1 && kind === '' ? 'kinds' : ''}`}>{list.items.map(n => <Row key={n.id} note={n} collection={c.id} kinds={kinds.length > 1 && kind === ''} {...(chosen && { chosen: chosen.has(n.id), choose: () => setChosen(toggled(chosen, n.id)) })} />)}</ul>
           {list.more && <p class="center"><button type="button" onClick={list.more} disabled={list.state === 'loading'}>Show more</button></p>}
         </>
       )}
@@ -115,16 +115,20 @@ function Chosen({ collection, ids, done, cancel }: { collection: string; ids: Re
   )
 }
 
-/** A note in a list. */
-export function Card({ note: n, collection, chosen, choose }: { note: Schemas['Note']; collection: string; chosen?: boolean; choose?: () => void }) {
+/** What a state says that is not so of most notes. */
+const telling = new Set(['pending', 'in_review', 'failed'])
+
+/** A note in a list: one line of it, and beside it what tells it from the others. */
+export function Row({ note: n, collection, kinds, chosen, choose }: { note: Schemas['Note']; collection: string; kinds: boolean; chosen?: boolean; choose?: () => void }) {
+  const at = n.occurred_at ?? n.created_at
   return (
     <li class={`card ${choose ? 'choosable' : ''}`}>
       {choose && <input type="checkbox" checked={chosen} onChange={choose} aria-label={`Select: ${n.content.slice(0, 60)}`} />}
       <a class="cover" href={formatRoute({ collection, note: n.id })}><Text most={300} still>{n.content}</Text></a>
       <div class="facts small soft">
-        <span>{n.kind}</span><span><State of={n.state} /></span><span><span class="clock">{formatTime(n.occurred_at ?? n.created_at)}</span><span class="day">{formatDay(n.occurred_at ?? n.created_at)}</span></span>
-        <span>{n.links.length > 0 && plural(n.links.length, 'link')}</span>
-        <div><Tags words={n.keywords.slice(0, 6)} label="Keywords" /></div>
+        <div><Tags words={[...new Set([...n.tags, ...n.keywords])].slice(0, 4)} label="Tags and keywords" /></div>
+        {kinds && <span>{n.kind}</span>}<span>{telling.has(n.state) && <State of={n.state} />}</span>
+        <span>{n.links.length > 0 && plural(n.links.length, 'link')}</span><span title={formatTime(at)}>{formatDay(at)}</span>
       </div>
     </li>
   )

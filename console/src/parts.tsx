@@ -2,7 +2,7 @@ import { SlipboxError } from '@slipbox/client'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { advice, type Loaded } from './state.ts'
-import { reveal, shorten } from './text.ts'
+import { plainly, reveal, shorten } from './text.ts'
 
 /** Text that somebody wrote. It is shown as text, its direction stays inside, and hidden characters are seen. Of a long one, `most` characters are shown first; `still` within a link, where no button can be. */
 export function Text({ children, most, still = false }: { children: string; most?: number; still?: boolean }) {
@@ -23,7 +23,7 @@ export function Problem({ error, again, children }: { error: Error; again?: () =
   const id = error instanceof SlipboxError ? error.requestId : undefined
   return (
     <div class="problem" role="alert">
-      <p><strong>{reveal(error.message)}</strong></p>
+      <p><strong>{reveal(plainly(error.message))}</strong></p>
       <p>{advice(error)}</p>
       {id && <p class="soft small">request <code>{id}</code></p>}
       {(again || children) && <div class="row">{again && <button type="button" onClick={again}>Try again</button>}{children}</div>}
@@ -89,7 +89,8 @@ export function State({ of }: { of: string }) {
   return <span class={`state ${of}`} title={stateHints[of]}>{stateWords[of] ?? of}</span>
 }
 
-const stateHints: Record<string, string> = {
+/** What the states of notes mean. */
+export const stateHints: Record<string, string> = {
   raw: 'It is stored and found. The policy has not worked on it, or had nothing to do.', evolved: 'The policy has described and linked it.',
   pending: 'It waits for a model or its vector.', in_review: 'A change of it waits for your decision.',
 }
@@ -107,4 +108,14 @@ export function CopyButton({ text }: { text: string }) {
     setTimeout(() => setDone(false), 2000)
   }
   return <button type="button" onClick={() => void copy()}>{done ? 'Copied' : 'Copy'}</button>
+}
+
+/** The end of a form: what sends it, and a way out. */
+export function Buttons({ busy, close, label, danger, disabled }: { busy: boolean; close: () => void; label: string; danger?: boolean; disabled?: boolean }) {
+  return (
+    <div class="row end">
+      <button type="button" onClick={close}>Cancel</button>
+      <button type="submit" class={danger ? 'danger' : 'main'} disabled={busy || disabled}>{busy ? 'Working…' : label}</button>
+    </div>
+  )
 }

@@ -1,7 +1,6 @@
 import type { Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
-import { Buttons } from './forms.tsx'
-import { Dialog, Empty, Problem, Read, Waiting } from './parts.tsx'
+import { Buttons, Dialog, Empty, Problem, Read, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { useAction, useLoad, useShared } from './state.ts'
 import { count, formatTime, plural, reveal } from './text.ts'

@@ -1,5 +1,5 @@
 import type { Schemas } from '@slipbox/client'
-import type { InsideProps } from './inside.tsx'
+import type { InsideProps } from './fill.tsx'
 import { usePages } from './pages.ts'
 import { Empty, Problem, Read, Tags, Text, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
@@ -24,7 +24,7 @@ export function Portrait({ collection: c, fresh }: InsideProps) {
                 <ol class="days">
                   {p.days.map(d => (
                     <li key={d.note}>
-                      <p><a href={formatRoute({ collection: c.id, note: d.note })}>{d.date}</a>{d.mood && <span class="soft small"><br />{reveal(d.mood)}</span>}</p>
+                      <p><a href={formatRoute({ collection: c.id, note: d.note })}>{d.date}</a>{d.mood && !d.content.toLowerCase().includes(d.mood.toLowerCase()) && <span class="soft small"><br />{reveal(d.mood)}</span>}</p>
                       <div><p><Text most={800}>{d.content}</Text></p>{d.traits && <Tags words={d.traits} label="Traits" />}
                         {d.reply_strategy && !d.content.includes(d.reply_strategy) && <p class="small soft">How to answer: <Text most={400}>{d.reply_strategy}</Text></p>}</div>
                     </li>

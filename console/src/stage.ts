@@ -1,6 +1,10 @@
-import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY, type Simulation } from 'd3-force'
-import { fit, nearest, type Camera, type Edge, type Vertex } from './graph.ts'
-import { reveal, shorten } from './text.ts'
+// Loaded with the graph: draws it.
+import { UndirectedGraph } from 'graphology'
+import Sigma from 'sigma'
+import type { Edge, Vertex } from './graph.ts'
+import { communitiesOf, Layout, placeAlone } from './layout.ts'
+
+export { communitiesOf }
 
 /** What the stage tells the view. */
 interface Told {
@@ -10,275 +14,227 @@ interface Told {
   open: () => void
 }
 
-/** Pixels: how near to a note a click counts, how far a pointer moves before it drags, how far an arrow key moves. */
-const reach = 14
-const slack = 4
-const stride = 60
+/** What is drawn: notes that have links or none, which color each has, and the names of groups by the note in the middle of each. */
+export interface Scene {
+  vertices: readonly Vertex[]
+  edges: readonly Edge[]
+  communities: ReadonlyMap<string, number>
+  /** A number of a color; undefined: that of what belongs to no group. */
+  hue: (v: Vertex) => number | undefined
+  names: readonly { name: string; members: readonly Vertex[] }[]
+  /** The notes that are in sight at first. */
+  begin: readonly Vertex[]
+}
 
-/** Most notes that are named at once, and how long a name is. */
-const mostNames = 14
-const nameLength = 28
+/** Typed colors of the page, by the number of a color. */
+const hues = ['--kind-note', '--kind-fact', '--kind-entity', '--kind-summary', '--kind-session', '--kind-profile', '--kind-knowledge', '--kind-block']
 
-/** Above this number the layout is cooled faster, so that it comes to rest as soon. */
-const many = 1500
+/** Milliseconds of a frame that the layout takes, so that the page answers meanwhile. */
+const slice = 20
 
-/**
- * Draws a graph on a canvas and lays it out, one small step between two frames, so that the page answers meanwhile.
- * Frames end when nothing moves.
- */
+/** How far an arrow key moves, of what is in sight, and how long a movement takes, in milliseconds. */
+const stride = 0.12
+const glide = 200
+
+/** Most letters of the name of a note. */
+const mostLetters = 34
+
+interface Box { x: number; y: number; width: number; height: number }
+
+const over = (a: Box, b: Box): boolean => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height
+
+/** A canvas with a graph. Frames end when nothing moves. */
 export class Stage {
-  readonly #canvas: HTMLCanvasElement
+  readonly #host: HTMLElement
   readonly #told: Told
+  readonly #sigma: Sigma
+  #graph = new UndirectedGraph()
   readonly #ends = new AbortController()
-  readonly #size: ResizeObserver
-  readonly #theme = new MutationObserver(() => this.redraw())
-  readonly #pointers = new Map<number, { x: number; y: number }>()
+  readonly #theme = new MutationObserver(() => this.#paint())
   readonly #still = matchMedia('(prefers-reduced-motion: reduce)')
-  #vertices: Vertex[] = []
-  #edges: Edge[] = []
+  #scene: Scene | undefined
   #chosen: string | undefined
-  #layout: Simulation<Vertex, undefined> | undefined
-  #camera: Camera = { x: 0, y: 0, scale: 1 }
-  #fits = true // the camera follows the layout until a person moves it
-  #moved = false
-  #stale = true
+  #near = new Set<string>()
+  #colors: Record<string, string> = {}
+  readonly #font: string
+  /** What is written already in this frame: names of notes, and of groups. */
+  #taken: Box[] = []
+  #named: (Box & { name: string })[] | undefined
   #frame = 0
 
-  constructor(canvas: HTMLCanvasElement, told: Told) {
-    this.#canvas = canvas
+  constructor(host: HTMLElement, told: Told) {
+    this.#host = host
     this.#told = told
-    const options = { signal: this.#ends.signal }
-    canvas.addEventListener('wheel', e => {
-      e.preventDefault()
-      this.zoom(Math.exp(-e.deltaY / 400), e.offsetX, e.offsetY)
-    }, { ...options, passive: false })
-    canvas.addEventListener('pointerdown', e => this.#press(e), options)
-    canvas.addEventListener('pointermove', e => this.#drag(e), options)
-    canvas.addEventListener('pointerup', e => this.#release(e), options)
-    canvas.addEventListener('pointercancel', e => this.#pointers.delete(e.pointerId), options)
-    canvas.addEventListener('dblclick', () => this.#told.open(), options)
-    canvas.addEventListener('keydown', e => this.#key(e), options)
-    this.#size = new ResizeObserver(() => this.#resize())
-    this.#size.observe(canvas)
+    this.#font = getComputedStyle(host).fontFamily
+    const signal = this.#ends.signal
+    this.#sigma = new Sigma(this.#graph, host, {
+      allowInvalidContainer: true, labelFont: this.#font, labelSize: 12, labelDensity: 2, labelGridCellSize: 120, labelRenderedSizeThreshold: 4, stagePadding: 40, zIndex: true,
+      minCameraRatio: 0.005, maxCameraRatio: 4, defaultEdgeType: 'line', hideEdgesOnMove: false,
+      nodeReducer: (id, data) => this.#dress(id, data), edgeReducer: (id, data) => this.#bind(id, data),
+      defaultDrawNodeLabel: (context, data) => this.#label(context, String(data.label ?? ''), data.x + data.size + 3, data.y + 4),
+      defaultDrawNodeHover: (context, data) => this.#label(context, String(data.label ?? ''), data.x + data.size + 3, data.y + 4, true),
+    })
+    this.#sigma.on('clickNode', ({ node }) => told.pick(node))
+    this.#sigma.on('clickStage', () => told.pick(undefined))
+    this.#sigma.on('doubleClickNode', ({ node, preventSigmaDefault }) => {
+      preventSigmaDefault()
+      told.pick(node)
+      told.open()
+    })
+    this.#sigma.on('beforeRender', () => {
+      this.#taken = []
+      this.#named = undefined
+    })
+    this.#sigma.on('afterRender', () => this.#nameGroups())
+    host.addEventListener('keydown', e => this.#key(e), { signal })
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#paint(), { signal })
     this.#theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.redraw(), options)
+    for (const canvas of Object.values(this.#sigma.getCanvases())) canvas.setAttribute('aria-hidden', 'true')
   }
 
-  /** Shows these notes and links. Notes that have places begin there. */
-  show(vertices: Vertex[], edges: Edge[]): void {
-    const placed = vertices.filter(v => v.x !== undefined).length
-    this.#vertices = vertices
-    this.#edges = edges
-    this.#layout?.stop()
-    this.#layout = forceSimulation<Vertex>(vertices).stop()
-      .alpha(placed === vertices.length ? 0.1 : 1).alphaDecay(vertices.length > many ? 0.05 : 0.03)
-      .force('links', forceLink<Vertex, { source: Vertex; target: Vertex }>(edges.map(e => ({ source: e.source, target: e.target }))).distance(34).strength(0.3))
-      .force('apart', forceManyBody<Vertex>().strength(-42).theta(1.2))
-      .force('touch', vertices.length > many ? null : forceCollide<Vertex>(v => radius(v) + 3))
-      .force('x', forceX<Vertex>().strength(0.05))
-      .force('y', forceY<Vertex>().strength(0.05))
-    if (placed < vertices.length / 2) this.#fits = true
-    this.redraw()
+  /** Draws a scene, and lays out what has no place yet. */
+  show(scene: Scene): void {
+    cancelAnimationFrame(this.#frame)
+    this.#scene = scene
+    const linked = scene.vertices.filter(v => v.degree > 0)
+    const alone = scene.vertices.filter(v => v.degree === 0)
+    this.#host.dataset.state = 'settling'
+    const layout = new Layout(linked, scene.edges, scene.communities)
+    placeAlone(alone, linked)
+    this.#graph = new UndirectedGraph()
+    const small = scene.vertices.length > 1000 ? 0.55 : 1
+    for (const v of scene.vertices) this.#graph.addNode(v.id, { x: v.x ?? 0, y: v.y ?? 0, label: v.label, size: small * Math.min(16, 3.5 + 1.4 * Math.sqrt(v.degree)) })
+    for (const e of scene.edges) if (this.#graph.hasNode(e.source.id) && this.#graph.hasNode(e.target.id)) this.#graph.mergeEdge(e.source.id, e.target.id, { size: 0.7 })
+    this.#sigma.setGraph(this.#graph)
+    this.#paint()
+    const frame = () => {
+      const rest = layout.step(slice)
+      if (rest) placeAlone(alone, linked)
+      if (rest || !this.#still.matches) this.#place(scene.vertices)
+      if (!rest) this.#frame = requestAnimationFrame(frame)
+      else {
+        this.#host.dataset.state = 'still'
+        this.#begin()
+      }
+    }
+    frame()
+  }
+
+  #place(vertices: readonly Vertex[]): void {
+    const at = new Map(vertices.map(v => [v.id, v]))
+    this.#graph.updateEachNodeAttributes((id, a) => Object.assign(a, { x: at.get(id)?.x ?? 0, y: at.get(id)?.y ?? 0 }), { attributes: ['x', 'y'] })
   }
 
   choose(id: string | undefined): void {
-    this.#chosen = id
-    this.redraw()
+    this.#chosen = id !== undefined && this.#graph.hasNode(id) ? id : undefined
+    this.#near = new Set(this.#chosen === undefined ? [] : this.#graph.neighbors(this.#chosen))
+    this.#sigma.refresh({ skipIndexation: true })
+  }
+
+  zoom(by: number): void {
+    const camera = this.#sigma.getCamera()
+    void camera.animate({ ratio: camera.getBoundedRatio(camera.ratio / by) }, { duration: this.#still.matches ? 0 : glide })
   }
 
   /** Shows everything. */
   whole(): void {
-    this.#fits = true
-    this.redraw()
+    void this.#sigma.getCamera().animate({ x: 0.5, y: 0.5, ratio: 1, angle: 0 }, { duration: this.#still.matches ? 0 : glide })
   }
 
-  /** Looks closer (above 1) or from farther away, around a point of the canvas in pixels. */
-  zoom(by: number, x = this.#canvas.clientWidth / 2, y = this.#canvas.clientHeight / 2): void {
-    const scale = Math.min(Math.max(this.#camera.scale * by, 0.01), 8)
-    const at = this.#place(x, y)
-    this.#fits = false
-    this.#camera = { x: at.x - (at.x - this.#camera.x) * (this.#camera.scale / scale), y: at.y - (at.y - this.#camera.y) * (this.#camera.scale / scale), scale }
-    this.redraw()
+  /** Shows the notes that the scene begins with. */
+  #begin(): void {
+    const places = (this.#scene?.begin ?? []).map(v => this.#sigma.getNodeDisplayData(v.id)).filter(d => d !== undefined)
+    if (places.length < 2 || places.length === this.#graph.order) return
+    const [xs, ys] = [places.map(p => p.x), places.map(p => p.y)]
+    const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)]
+    this.#sigma.getCamera().setState({ x: (left + right) / 2, y: (top + bottom) / 2, ratio: Math.max(0.05, Math.min(1, 1.15 * Math.max(right - left, bottom - top))) })
   }
 
   end(): void {
     cancelAnimationFrame(this.#frame)
-    this.#ends.abort()
-    this.#size.disconnect()
     this.#theme.disconnect()
+    this.#ends.abort()
+    this.#sigma.kill()
   }
 
-  redraw(): void {
-    this.#stale = true
-    this.#frame ||= requestAnimationFrame(() => this.#next())
+  /** Reads the colors of the theme, and draws again. */
+  #paint(): void {
+    const style = getComputedStyle(this.#host)
+    for (const name of [...hues, '--kind-message', '--line', '--text', '--soft', '--bg', '--accent']) this.#colors[name] = style.getPropertyValue(name).trim()
+    const by = new Map(this.#scene?.vertices.map(v => [v.id, this.#scene!.hue(v)]))
+    this.#graph.updateEachNodeAttributes((id, a) => Object.assign(a, { color: this.#colors[by.get(id) === undefined ? '--kind-message' : hues[by.get(id)! % hues.length]!] }), { attributes: ['color'] })
+    this.choose(this.#chosen)
   }
 
-  #next(): void {
-    this.#frame = 0
-    const layout = this.#layout
-    const settling = layout !== undefined && layout.alpha() > layout.alphaMin()
-    this.#canvas.dataset.state = settling ? 'settling' : 'still'
-    if (settling) layout.tick()
-    if (this.#fits) this.#camera = fit(this.#vertices, this.#canvas.clientWidth, this.#canvas.clientHeight)
-    // Who wants no motion sees the graph when it has come to rest.
-    if (this.#stale || (settling && !this.#still.matches)) this.#draw()
-    this.#stale = settling && layout.alpha() <= layout.alphaMin()
-    if (settling || this.#stale) this.#frame = requestAnimationFrame(() => this.#next())
+  #dress(id: string, data: Record<string, unknown>) {
+    if (this.#chosen === undefined) return data
+    if (id === this.#chosen) return { ...data, highlighted: false, forceLabel: true, zIndex: 2, size: Number(data.size) + 3, color: this.#colors['--accent'] }
+    return this.#near.has(id) ? { ...data, zIndex: 1, forceLabel: this.#near.size < 30 } : { ...data, color: this.#colors['--line'], label: '' }
   }
 
-  #draw(): void {
-    const pen = this.#canvas.getContext('2d')
-    if (!pen) return
-    const style = getComputedStyle(this.#canvas)
-    const color = (name: string) => style.getPropertyValue(name)
-    const ratio = devicePixelRatio
-    const { clientWidth: width, clientHeight: height } = this.#canvas
-    const { x, y, scale } = this.#camera
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0)
-    pen.clearRect(0, 0, width, height)
-    pen.setTransform(ratio * scale, 0, 0, ratio * scale, ratio * (width / 2 - x * scale), ratio * (height / 2 - y * scale))
-    const near = new Set<Vertex>()
-    const line = (edges: Edge[], stroke: string, thick: number) => {
-      pen.beginPath()
-      for (const { source, target } of edges) {
-        pen.moveTo(source.x ?? 0, source.y ?? 0)
-        pen.lineTo(target.x ?? 0, target.y ?? 0)
+  #bind(id: string, data: Record<string, unknown>) {
+    const own = this.#chosen !== undefined && this.#graph.hasExtremity(id, this.#chosen)
+    return { ...data, color: this.#colors[own ? '--accent' : '--line'] ?? '', size: own ? 1.5 : 0.7, zIndex: own ? 1 : 0 }
+  }
+
+  /** Writes the name of a note where no other stands yet. */
+  #label(context: CanvasRenderingContext2D, name: string, x: number, y: number, above = false): void {
+    if (name === '') return
+    const letters = [...name]
+    const short = letters.length > mostLetters ? `${letters.slice(0, mostLetters - 1).join('')}…` : name
+    context.font = `12px ${this.#font}`
+    const box = { x: x - 2, y: y - 12, width: context.measureText(short).width + 4, height: 17 }
+    this.#named ??= this.#groups()
+    if (!above && [...this.#named, ...this.#taken].some(t => over(t, box))) return
+    this.#taken.push(box)
+    this.#write(context, short, x, y, '--soft', `12px ${this.#font}`)
+  }
+
+  #write(context: CanvasRenderingContext2D, text: string, x: number, y: number, color: string, font: string): void {
+    context.font = font
+    context.lineJoin = 'round'
+    context.lineWidth = 4
+    context.strokeStyle = this.#colors['--bg'] ?? ''
+    context.strokeText(text, x, y)
+    context.fillStyle = this.#colors[color] ?? ''
+    context.fillText(text, x, y)
+  }
+
+  /** Where the names of groups stand: in their middle, the largest first, and none on another. */
+  #groups(): (Box & { name: string })[] {
+    const context = this.#sigma.getCanvases().labels!.getContext('2d')!
+    context.font = `600 14px ${this.#font}`
+    const out: (Box & { name: string })[] = []
+    for (const { name, members } of this.#chosen === undefined ? this.#scene?.names ?? [] : []) {
+      let [x, y] = [0, 0]
+      for (const m of members) {
+        x += (m.x ?? 0) / members.length
+        y += (m.y ?? 0) / members.length
       }
-      pen.strokeStyle = stroke
-      pen.lineWidth = thick / scale
-      pen.stroke()
+      const at = this.#sigma.graphToViewport({ x, y })
+      const width = context.measureText(name).width + 8
+      const box = { name, x: at.x - width / 2, y: at.y - 10, width, height: 20 }
+      if (!out.some(o => over(o, box))) out.push(box)
     }
-    const chosen = this.#edges.filter(e => e.source.id === this.#chosen || e.target.id === this.#chosen)
-    for (const e of chosen) near.add(e.source).add(e.target)
-    // Many links are a cloud; a few must be seen one by one.
-    pen.globalAlpha = this.#edges.length > many ? 0.3 : 0.6
-    line(this.#edges, color('--soft'), 1)
-    pen.globalAlpha = 1
-    line(chosen, color('--accent'), 2)
-    const kinds = new Map<string, Vertex[]>()
-    for (const v of this.#vertices) {
-      const list = kinds.get(v.kind)
-      if (list) list.push(v)
-      else kinds.set(v.kind, [v])
-    }
-    // Shapes, not colors alone, tell kinds apart: entities are squares.
-    const least = 1.6 / scale
-    for (const [kind, list] of kinds) {
-      pen.beginPath()
-      for (const v of list) {
-        const r = Math.max(radius(v), least)
-        if (kind === 'entity') pen.rect(v.x! - r, v.y! - r, 2 * r, 2 * r)
-        else {
-          pen.moveTo(v.x! + r, v.y!)
-          pen.arc(v.x!, v.y!, r, 0, 7)
-        }
-      }
-      pen.fillStyle = color(`--kind-${kind}`) || color('--soft')
-      pen.fill()
-    }
-    const focus = this.#vertices.find(v => v.id === this.#chosen)
-    if (focus?.x !== undefined) {
-      pen.beginPath()
-      pen.arc(focus.x, focus.y!, radius(focus) + 5 / scale, 0, 7)
-      pen.strokeStyle = color('--accent')
-      pen.lineWidth = 3 / scale
-      pen.stroke()
-    }
-    this.#names(pen, focus ? [focus, ...[...near].filter(v => v !== focus)] : [...this.#vertices].sort((a, b) => b.degree - a.degree), color('--text'), color('--bg'))
+    return out
   }
 
-  /** Writes the beginnings of some notes beside them, each only where no other name is. */
-  #names(pen: CanvasRenderingContext2D, candidates: Vertex[], ink: string, paper: string): void {
-    const ratio = devicePixelRatio
-    const { clientWidth: width, clientHeight: height } = this.#canvas
-    const { x, y, scale } = this.#camera
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0)
-    pen.font = `12px ${getComputedStyle(this.#canvas).fontFamily}`
-    pen.textBaseline = 'middle'
-    pen.lineWidth = 3
-    pen.lineJoin = 'round'
-    pen.strokeStyle = paper
-    pen.fillStyle = ink
-    const taken: { left: number; right: number; y: number }[] = []
-    for (const v of candidates.slice(0, 5 * mostNames)) {
-      if (v.x === undefined || taken.length === mostNames) continue
-      const name = shorten(reveal(v.label), nameLength)
-      const center = (v.x - x) * scale + width / 2
-      const middle = (v.y! - y) * scale + height / 2
-      const room = radius(v) * scale + 4
-      const long = pen.measureText(name).width
-      const left = center + room + long <= width ? center + room : center - room - long
-      const right = left + long
-      if (left < 0 || right > width || middle < 8 || middle > height - 8) continue
-      if (taken.some(t => Math.abs(t.y - middle) < 15 && t.left < right && left < t.right)) continue
-      taken.push({ left, right, y: middle })
-      pen.strokeText(name, left, middle)
-      pen.fillText(name, left, middle)
-    }
-  }
-
-  #resize(): void {
-    this.#canvas.width = Math.round(this.#canvas.clientWidth * devicePixelRatio)
-    this.#canvas.height = Math.round(this.#canvas.clientHeight * devicePixelRatio)
-    this.redraw()
-  }
-
-  /** Returns where a point of the canvas is in the graph. */
-  #place(x: number, y: number): { x: number; y: number } {
-    return { x: this.#camera.x + (x - this.#canvas.clientWidth / 2) / this.#camera.scale, y: this.#camera.y + (y - this.#canvas.clientHeight / 2) / this.#camera.scale }
-  }
-
-  #move(x: number, y: number): void {
-    this.#fits = false
-    this.#camera = { ...this.#camera, x: this.#camera.x - x / this.#camera.scale, y: this.#camera.y - y / this.#camera.scale }
-    this.redraw()
-  }
-
-  #press(e: PointerEvent): void {
-    this.#canvas.setPointerCapture(e.pointerId)
-    if (this.#pointers.size === 0) this.#moved = false
-    this.#pointers.set(e.pointerId, { x: e.offsetX, y: e.offsetY })
-  }
-
-  #drag(e: PointerEvent): void {
-    const before = this.#pointers.get(e.pointerId)
-    if (!before) return
-    const other = [...this.#pointers].find(([id]) => id !== e.pointerId)?.[1]
-    if (other) {
-      const apart = (p: { x: number; y: number }) => Math.hypot(p.x - other.x, p.y - other.y)
-      this.zoom(apart({ x: e.offsetX, y: e.offsetY }) / Math.max(apart(before), 1), (e.offsetX + other.x) / 2, (e.offsetY + other.y) / 2)
-      this.#moved = true
-    } else if (this.#moved || Math.hypot(e.offsetX - before.x, e.offsetY - before.y) > slack) {
-      this.#moved = true
-      this.#move(e.offsetX - before.x, e.offsetY - before.y)
-    } else return
-    this.#pointers.set(e.pointerId, { x: e.offsetX, y: e.offsetY })
-  }
-
-  #release(e: PointerEvent): void {
-    if (!this.#pointers.delete(e.pointerId) || this.#moved) return
-    const at = this.#place(e.offsetX, e.offsetY)
-    this.#told.pick(nearest(this.#vertices, at.x, at.y, reach / this.#camera.scale)?.id)
+  #nameGroups(): void {
+    const context = this.#sigma.getCanvases().labels!.getContext('2d')!
+    for (const g of (this.#named ??= this.#groups())) this.#write(context, g.name, g.x + 4, g.y + 15, '--text', `600 14px ${this.#font}`)
   }
 
   #key(e: KeyboardEvent): void {
-    if (e.ctrlKey || e.metaKey || e.altKey) return
-    switch (e.key) {
-      case 'ArrowLeft': this.#move(stride, 0); break
-      case 'ArrowRight': this.#move(-stride, 0); break
-      case 'ArrowUp': this.#move(0, stride); break
-      case 'ArrowDown': this.#move(0, -stride); break
-      case '+': case '=': this.zoom(1.3); break
-      case '-': this.zoom(1 / 1.3); break
-      case '0': this.whole(); break
-      case 'Enter': this.#told.open(); break
-      case 'Escape': this.#told.pick(undefined); break
-      default: return
-    }
+    const camera = this.#sigma.getCamera()
+    const by = stride * camera.ratio
+    const move = { ArrowLeft: { x: -by, y: 0 }, ArrowRight: { x: by, y: 0 }, ArrowUp: { x: 0, y: by }, ArrowDown: { x: 0, y: -by } }[e.key]
+    if (move) camera.setState({ x: camera.x + move.x, y: camera.y + move.y })
+    else if (e.key === '+' || e.key === '=') this.zoom(1.3)
+    else if (e.key === '-') this.zoom(1 / 1.3)
+    else if (e.key === '0') this.whole()
+    else if (e.key === 'Enter') this.#told.open()
+    else if (e.key === 'Escape') this.#told.pick(undefined)
+    else return
     e.preventDefault()
   }
-}
-
-function radius(v: Vertex): number {
-  return Math.min(3 + Math.sqrt(v.degree) * 1.4, 14)
 }

@@ -6,6 +6,12 @@ export function reveal(text: string): string {
   return text.replace(unseen, c => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
 }
 
+/** Returns an error without the advice that it has for programs, such as "; GET /v1/collections lists them". */
+export function plainly(message: string): string {
+  const kept = message.split(/(?<=[;.]) /).filter(part => !/\b(GET|POST|PUT|PATCH|DELETE) \/|\/v1\//.test(part)).join(' ')
+  return kept === '' ? message : kept.replace(/;$/, '')
+}
+
 /** Returns the beginning of a text, without cutting a character. */
 export function shorten(text: string, length: number): string {
   if (text.length <= length) return text
@@ -48,6 +54,15 @@ export function formatAgo(time: string | undefined, now: number): string {
   const words = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
   if (minutes < 60) return words.format(-minutes, 'minute')
   return minutes < 48 * 60 ? words.format(-Math.round(minutes / 60), 'hour') : words.format(-Math.round(minutes / 1440), 'day')
+}
+
+/** Returns a length of time in the unit that people read. */
+export function formatSpan(ms: number): string {
+  if (!(ms >= 0)) return '—'
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
+  const minutes = Math.round(ms / 60_000)
+  return minutes < 120 ? `${minutes} min` : minutes < 2880 ? `${Math.round(minutes / 60)} h` : `${Math.round(minutes / 1440)} days`
 }
 
 function format(time: string | undefined, parts: Intl.DateTimeFormatOptions): string {

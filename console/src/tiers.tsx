@@ -1,12 +1,12 @@
 import type { Schemas } from '@slipbox/client'
-import { Fill, type InsideProps } from './inside.tsx'
+import { Fill, type InsideProps } from './fill.tsx'
 import { Linked } from './note.tsx'
 import { usePages } from './pages.ts'
 import { Problem, Read, Tags, Text, Waiting } from './parts.tsx'
 import { ProfileText } from './portrait.tsx'
 import { formatRoute } from './route.ts'
 import { useLoad, useShared } from './state.ts'
-import { count, formatTime, plural, reveal } from './text.ts'
+import { formatTime, plural, reveal } from './text.ts'
 
 /** The three tiers of memoryos: how full they are, sessions by heat, what is known for long, and what moved why. */
 export function Tiers({ collection: c, route, fresh }: InsideProps) {
@@ -34,7 +34,7 @@ export function Tiers({ collection: c, route, fresh }: InsideProps) {
 
 function Sessions({ collection, order, fresh }: { collection: string; order: 'heat' | 'recent'; fresh: number }) {
   const { api } = useShared()
-  const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/sessions', { signal, path: { collection }, query: { limit: 50, order, ...(cursor && { cursor }) } }), [collection, order], fresh)
+  const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/sessions', { signal, path: { collection }, query: { limit: 12, order, ...(cursor && { cursor }) } }), [collection, order], fresh)
   const hottest = Math.max(...(list.items ?? []).map(s => s.heat), 0.001)
   const by = (o: string, title: string) => <a href={formatRoute({ collection, tab: 'memory', query: { order: o } })} aria-current={order === o ? 'true' : undefined}>{title}</a>
   return (
@@ -48,7 +48,7 @@ function Sessions({ collection, order, fresh }: { collection: string; order: 'he
                 <a class="cover" href={formatRoute({ collection, tab: 'memory', query: { session: s.id } })}>{s.theme && <strong><bdi>{reveal(s.theme)}</bdi>: </strong>}<Text most={240} still>{s.damaged ?? s.summary}</Text></a>
                 <div class="row small soft">
                   <svg class="heat" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width={(Math.max(s.heat, 0) / hottest) * 100} height="4" /></svg>
-                  <span>heat {s.heat.toFixed(2)}</span><span>{plural(s.pages, 'page')}</span>{s.fresh > 0 && <span>{count(s.fresh)} not analyzed</span>}<span>{plural(s.visits, 'visit')}</span>
+                  <span>heat {s.heat.toFixed(2)}</span><span>{plural(s.pages, 'page')}</span>{s.fresh > 0 && <span title="Pages from which nothing was learned for the long tier yet: that is done when the session is hot enough">{plural(s.fresh, 'page')} to learn from</span>}<span>{plural(s.visits, 'visit')}</span>
                   {s.last_visit && <span>{formatTime(s.last_visit)}</span>}<Tags words={s.keywords.slice(0, 6)} label="Keywords" />
                 </div>
               </li>

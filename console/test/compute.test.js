@@ -1,7 +1,7 @@
 // Tests of what computes. They run on a bundle of the modules, which test.js makes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { axisOf, barsOf, daysBefore, dialogueOf, diffLists, diffWords, everyDay, flatten, formatBytes, formatRoute, keyInLink, parseConversation, parseRoute, place, reveal, roundUp, sharesOf, shorten, splitMarks, treeOf } from '../build/compute.js'
+import { axisOf, barsOf, daysBefore, dialogueOf, diffLists, diffWords, everyDay, flatten, formatBytes, formatRoute, formatSpan, keyInLink, parseConversation, parseRoute, place, plainly, reasonsOf, reveal, roundUp, sharesOf, shorten, splitMarks, treeOf, waitingIn } from '../build/compute.js'
 
 test('an address leads where it was written', () => {
   for (const route of [
@@ -116,4 +116,31 @@ test('days without a count are there too, and scales are round', () => {
   assert.deepEqual([0, 1, 3, 5, 6, 11, 201, 1000, Number.NaN].map(roundUp), [1, 1, 5, 5, 10, 20, 500, 1000, 1])
   assert.equal(daysBefore(29, Date.parse('2026-03-30T23:59:59Z')), '2026-03-01')
   assert.deepEqual([0, 999, 1000, 4567, 123_456, 999_999_999, 2.5e12].map(formatBytes), ['0 bytes', '999 bytes', '1 kB', '4.6 kB', '123 kB', '1 GB', '2.5 TB'])
+})
+
+test('a hit says in words why it was found', () => {
+  const s = (signal, normalized, weight) => ({ signal, raw: 1, normalized, weight })
+  const explain = { signals: [s('late_lead', 0.6, 0.2), s('late', 0.6, 0.1), s('lexical', 1, 0.1), s('names', 1, 0.05), s('question', 1, -0.2), s('odd_one', 1, 0.001)] }
+  assert.deepEqual(reasonsOf(explain), ['means the same', 'has words of the question', 'names who or what is asked for'])
+  assert.deepEqual(reasonsOf({ signals: [s('odd_one', 1, 0.1)] }), ['odd one'])
+  assert.deepEqual(reasonsOf(undefined), [])
+})
+
+test('an error is said without what is meant for programs', () => {
+  assert.equal(plainly('collection not found; GET /v1/collections lists those that there are'), 'collection not found')
+  assert.equal(plainly('3 forks read this collection; make them independent with forks=materialise'), '3 forks read this collection; make them independent with forks=materialise')
+  assert.equal(plainly('See GET /v1/x'), 'See GET /v1/x')
+})
+
+test('a length of time has the unit that people read', () => {
+  assert.deepEqual([0, 950, 1500, 42_000, 61_000, 3_600_000 * 5, 86_400_000 * 3, Number.NaN].map(formatSpan), ['0 ms', '950 ms', '1.5 s', '42 s', '1 min', '5 h', '3 days', '—'])
+})
+
+test('what waits is said in words, with the time that it takes', () => {
+  const work = (...stages) => ({ dead: 0, stages })
+  assert.equal(waitingIn(work({ stage: 'links', waiting: 4444, seconds_left: 360 })), '4,444 notes are being linked, about 6 minutes')
+  assert.equal(waitingIn(work({ stage: 'vectors', waiting: 1 }, { stage: 'policy', waiting: 2, seconds_left: 20 })), '1 note waits for a vector · 2 tasks of the policy wait, less than a minute')
+  assert.equal(waitingIn({ dead: 3, stages: [{ stage: 'description', waiting: 10, seconds_left: 9000 }] }), '10 notes are being described, about 3 hours · 3 jobs given up')
+  assert.equal(waitingIn(work()), '')
+  assert.equal(waitingIn(undefined), '')
 })

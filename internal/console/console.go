@@ -16,7 +16,8 @@ import (
 
 //go:generate ../../scripts/generate-console.sh
 
-// files are the page, compressed: index.html.gz, app.js.gz, app.css.gz. The sources are in console.
+// files are the page, compressed: index.html.gz, app.js.gz, app.css.gz, and parts of the script that are loaded when they are
+// needed. The sources are in console.
 //
 //go:embed page/*.gz
 var files embed.FS
@@ -25,6 +26,9 @@ var files embed.FS
 // styles are files of this origin only, and the script cannot write HTML.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// mediaTypes are those of the files, by the ends of their names.
+var mediaTypes = map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 
 // file is one file of the page.
 type file struct {
@@ -39,10 +43,17 @@ type Handler struct{ files map[string]file }
 // New returns the handler. An error means that the embedded files are damaged.
 func New() (*Handler, error) {
 	h := &Handler{files: map[string]file{}}
-	for name, mediaType := range map[string]string{
-		"index.html": "text/html; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8",
-	} {
-		compressed, err := files.ReadFile("page/" + name + ".gz")
+	entries, err := files.ReadDir("page")
+	if err != nil {
+		return nil, fmt.Errorf("the console: %w", err)
+	}
+	for _, entry := range entries {
+		name := strings.TrimSuffix(entry.Name(), ".gz")
+		mediaType, ok := mediaTypes[path.Ext(name)]
+		if !ok {
+			return nil, fmt.Errorf("the console: %s has no media type", name)
+		}
+		compressed, err := files.ReadFile("page/" + entry.Name())
 		if err != nil {
 			return nil, fmt.Errorf("the console: %w", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -60,12 +61,23 @@ func TestPageIsOfOneOrigin(t *testing.T) {
 
 func TestFilesAreCompressedAndNotSentTwice(t *testing.T) {
 	t.Parallel()
-	size := 0
-	for _, name := range []string{"/console/", "/console/app.js", "/console/app.css"} {
+	size, first := 0, 0
+	files, err := filepath.Glob("page/*.gz")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("files of the page: %v %v", files, err)
+	}
+	for _, file := range files {
+		name := "/console/" + strings.TrimSuffix(filepath.Base(file), ".gz")
+		if name == "/console/index.html" {
+			name = "/console/"
+		}
 		plain := body(t, get(t, name, nil))
 		resp := get(t, name, map[string]string{"Accept-Encoding": "br, gzip;q=0.5"})
 		packed := body(t, resp)
 		size += len(packed)
+		if name == "/console/" || strings.HasPrefix(name, "/console/app.") {
+			first += len(packed)
+		}
 		r, err := gzip.NewReader(bytes.NewReader(packed))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -83,14 +95,17 @@ func TestFilesAreCompressedAndNotSentTwice(t *testing.T) {
 			}
 		}
 	}
-	if limit := 400_000; size > limit {
+	if limit := 150_000; size > limit {
 		t.Errorf("the console has %d bytes compressed, more than %d", size, limit)
+	}
+	if limit := 75_000; first > limit {
+		t.Errorf("the first paint needs %d bytes compressed, more than %d: what few views need is loaded when it is needed", first, limit)
 	}
 }
 
 func TestOtherPathsAreNotFound(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"/console/x", "/console/x/app.js", "/console/index.html.gz", "/console/../app.js", "/app.js"} {
+	for _, name := range []string{"/console/x", "/console/x/app.js", "/console/index.html.gz", "/console/../app.js", "/app.js", "/console/.js", "/console/markdown.js"} {
 		if resp := get(t, name, nil); resp.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %d", name, resp.StatusCode)
 		}

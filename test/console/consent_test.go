@@ -48,6 +48,19 @@ func TestConsent(t *testing.T) {
 	b.lookAt("consent-refused", 1280, "dark")
 	b.step("another user has more than 256 bytes", field("User id", long+"b"), field("Your API key", g.key), button("Allow"), text("256 bytes"))
 	b.step("the program is allowed", field("User id", "ida@example.com"), field("Your API key", g.key), button("Allow"), text("connected: code=sbc_"), text("state=s"), text("iss="))
+	var answered string
+	b.step("its code", chromedp.Evaluate(`new URLSearchParams(document.body.innerText.replace("connected: ", "")).get("code")`, &answered))
+	resp, err := http.PostForm(g.url+"/oauth/token", url.Values{
+		"grant_type": {"authorization_code"}, "client_id": {registered["client_id"].(string)}, "redirect_uri": {program.URL + "/cb"}, "code": {answered}, "code_verifier": {strings.Repeat("v", 43)}, "resource": {g.url + "/mcp"},
+	})
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("the code is not exchanged: %v %v", resp, err)
+	}
+	_ = resp.Body.Close()
+	b.step("who runs the gateway sees what the program may do", chromedp.Navigate(g.url+"/console#key="+g.key), text("Nothing is remembered yet"), chromedp.Navigate(g.url+"/console#/gateway"),
+		eventually(`document.querySelector('[aria-label="Connected programs"] [data-label="Program"]')?.innerText.includes("日本") && document.querySelector('[aria-label="Connected programs"] [data-label="Memory of"]').innerText === "ida@example.com"`))
+	b.look("grants")
+	b.step("and ends it, after a second word", button("Disconnect"), button("Yes, disconnect"), text("None. A program that connects"))
 	b.step("the program is refused", chromedp.Navigate(address()), button("Refuse"), text("error=access_denied"))
 	b.step("what is wrong is said", chromedp.Navigate(address("code_challenge_method", "plain")), text("PKCE is required"))
 	b.lookAt("consent-wrong", 400, "dark")

@@ -75,7 +75,7 @@ func TestConsole(t *testing.T) {
 
 	b.step("a search says why",
 		link("Search"), field("Search this memory", "who likes dark tea\r"), text("Why"),
-		chromedp.Click(`details.why summary`, chromedp.ByQuery), text("adds to the score"),
+		chromedp.Click(`details.why summary`, chromedp.ByQuery), text("adds to the score"), eventually(`document.querySelector(".hits .row").innerText.includes("has words of the question") || document.querySelector(".hits .row").innerText.includes("means the same")`),
 		holds(`document.querySelectorAll(".bars rect").length > 1 && location.hash.includes("q=who+likes+dark+tea")`))
 	b.look("search")
 

@@ -44,7 +44,7 @@ func TestForks(t *testing.T) {
 	b.step("under another name", field("Name of the snapshot", "before the trial"), button("Name revision 3"), text("revision 3 ·"))
 	b.look("past")
 
-	b.step("the fork is compared", chromedp.Navigate(g.url+"/console#/c/"+fork+"/compare"), text("1 note differs, 2 only here, 0 only there"), text("attributes.by"), text("link related from"),
+	b.step("the fork is compared", chromedp.Navigate(g.url+"/console#/c/"+fork+"/compare"), text("1 note differs, 2 only in trial, 0 only in glazes"), text("attributes.by"), text("link related from"),
 		eventually(`[...document.querySelectorAll(".sides ins")].some(d => d.textContent.includes("Mondays"))`))
 	b.look("compare")
 	b.step("a merge shows what both have changed", merge, text("Both sides changed 2 fields"), text("Sundays"), text(`{"person":"Nora"}`),
@@ -65,7 +65,7 @@ func TestForks(t *testing.T) {
 	b.step("nothing is left", merge, text("There is nothing to merge"), chromedp.KeyEvent("\u001b"), gone(`//dialog`))
 
 	b.step("the past is compared with now", chromedp.Navigate(g.url+"/console#/c/"+base+"/past"), text("before the trial"), chromedp.Click(`//main//li//a[normalize-space()="Compare"]`),
-		text("Beside its own past: 1 note differs, 2 only here"))
+		text("Beside its own past: 1 note differs, 2 only now, 0 only then"))
 	b.step("a snapshot is returned to", chromedp.Navigate(g.url+"/console#/c/"+base+"/past"), text("before the trial"), chromedp.Click(`//main//li//button[normalize-space()="Roll back…"]`),
 		text("2 notes are deleted, 0 restored, 1 changed back"))
 	b.look("rollback")

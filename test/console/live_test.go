@@ -20,8 +20,7 @@ func TestLive(t *testing.T) {
 	for n := range 5 {
 		g.post(t, notes, map[string]any{"content": fmt.Sprintf("Hive %d gave nine jars of honey.", n)})
 	}
-	b.step("what others add shows up", text("Hive 4 gave"), eventually(`document.querySelector("#tree a").innerText.includes("6 notes")`),
-		eventually(`document.querySelectorAll(".card .state.evolved").length === 6`))
+	b.step("what others add shows up", text("Hive 4 gave"), eventually(`document.querySelector("#tree a").innerText.includes("6 notes")`), cards(6))
 	b.step("nothing moved", steady())
 
 	b.step("elsewhere it is said, and shown when asked for", link("Jobs"), text("done"), chromedp.Evaluate(`window.rows = document.querySelectorAll("tbody tr").length`, nil), watchShifts())

@@ -64,7 +64,7 @@ func TestConsolePolicies(t *testing.T) {
 
 	layers := g.post(t, "/v1/collections", map[string]any{"name": "layers", "policy": "layered"})["id"].(string)
 	say(layers, "2026-05-10", "My name is Nora. I live in Oslo.", "Noted.")
-	b.step("layers that agree", at(layers, "memory"), text("what was said lately"), text("What contradicts"), text("Nothing. What cannot both be true"))
+	b.step("layers that agree", at(layers, "memory"), text("what was said lately"), text("What is known"), text("Oslo"), text("What contradicts"), text("Nothing. What cannot both be true"))
 	say(layers, "2026-05-12", "I live in Rome.", "Noted.")
 	b.step("what contradicts", chromedp.Reload(), text("said of the earlier time"), text("Oslo"), text("Rome"))
 	b.look("layers")
@@ -74,6 +74,15 @@ func TestConsolePolicies(t *testing.T) {
 	g.post(t, "/v1/collections/"+agent+"/events", map[string]any{"content": "My name is Nora and I live in Oslo.", "wait": "done"})
 	b.step("its run, step by step", chromedp.Reload(), text("without a model"), chromedp.Click(`.runs summary`, chromedp.ByQuery), text("send_message"))
 	b.look("agent")
+	b.step("it is told something", field("Tell the agent", "I also have a cat.\r"), eventually(`document.querySelectorAll(".runs > li").length === 2`))
+	b.step("a block is filled", chromedp.Click(`button[aria-label="Edit human"]`, chromedp.ByQuery), field("Value", "Nora, a potter."), dialogButton("Save"), gone(`//dialog`), text("Nora, a potter."))
+	b.step("and made", button("New block"), field("Label", "plans"), field("Value", "A new kiln."), dialogButton("Save"), gone(`//dialog`), text("A new kiln."))
+
+	sentences := create("mem0", map[string]any{})
+	say(sentences, "2026-05-10", "I live in Oslo.", "Noted.")
+	b.step("facts that are notes are the view", at(sentences, "facts"), eventually(`[...document.querySelectorAll(".sentences .cover")].some(a => a.innerText.includes("Oslo"))`))
+	b.look("facts-sentences")
+	b.step("where there can be none there is no such view", at(bank, "notes"), text("kiln broke"), holds(`![...document.querySelectorAll(".tabs a")].some(a => a.innerText === "Facts")`))
 	b.done()
 }
 

@@ -31,7 +31,7 @@ func TestTour(t *testing.T) {
 	next("Next: fork", "step 5 of 6")
 	next("Fork it, and change the fork", "The base knows nothing of it", text("The gas kiln is broken"))
 	next("Next: compare", "step 6 of 6")
-	next("Compare", "That was it", text("1 only here, 0 only there"))
+	next("Compare", "That was it", text("0 only in demo"))
 	b.look("compare")
 	next("End the tour", "Beside its base", gone(`//aside`))
 	b.step("the base has no comparison", chromedp.Navigate(g.url+"/console#/c/"+demo+"/compare"), text("This is no fork"))

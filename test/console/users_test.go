@@ -68,6 +68,16 @@ func TestNotesList(t *testing.T) {
 		g.post(t, notes, map[string]any{"content": "Note 4."})
 		return nil
 	}), text("This memory has changed"), holds(first+`.includes("Note 3.")`), steady(), chromedp.Evaluate(`watching.disconnect()`, nil), chromedp.Click(`//button[normalize-space()="Show it"]`), eventually(first+`.includes("Note 4.")`))
+	for n := range 40 {
+		g.post(t, notes, map[string]any{"content": fmt.Sprintf("A longer note, number %d. %s", n, strings.Repeat("It has words.\n", n)), "tags": []string{"many"}, "occurred_at": "2025-01-01T12:00:00Z"})
+	}
+	b.step("25 lines and more are on a screen", size(1400, "light"), chromedp.Reload(), eventually(`document.querySelectorAll(".card").length > 40`), holds(`innerHeight === 900 && [...document.querySelectorAll(".card")].filter(c => c.getBoundingClientRect().bottom <= innerHeight).length >= 25`))
+	b.look("dense")
+	for _, item := range g.send(t, http.MethodGet, notes+"?limit=200", nil)["items"].([]any) {
+		if n := item.(map[string]any); strings.HasPrefix(n["content"].(string), "A longer") {
+			g.send(t, http.MethodDelete, notes+"/"+n["id"].(string), nil)
+		}
+	}
 	b.step("oldest first", chromedp.SetValue(`//main//select`, "oldest"), eventually(first+`.includes("Note 0.")`))
 	b.step("by a tag and days", chromedp.Navigate(g.url+"/console#/c/"+id+"/notes?tag=T1&from=2026-03-01"), eventually(`document.querySelectorAll(".card").length === 1 && `+first+`.includes("Note 3.")`))
 	b.look("filtered")

@@ -40,18 +40,26 @@ func TestConsoleWork(t *testing.T) {
 
 	broken := g.post(t, "/v1/collections", map[string]any{"name": "broken", "policy": "amem", "policy_config": map[string]any{"model": "failing"}})["id"].(string)
 	g.post(t, "/v1/collections/"+broken+"/notes", map[string]any{"content": "Nora has a cat."})
-	b.step("a job runs", chromedp.Navigate(g.url+"/console#/c/"+broken+"/jobs"), eventually(`document.querySelector(".jobs .state.running")`), watchShifts())
+	b.step("a job runs", chromedp.Navigate(g.url+"/console#/c/"+broken+"/jobs"), eventually(`document.querySelector(".jobs .state.running")`), eventually(`/1 note (is being|waits)/.test(document.querySelector(".head").innerText)`), watchShifts())
 	close(fail)
 	b.step("and fails, and moves nothing", eventually(`document.querySelector(".jobs summary")`), steady())
 	b.look("jobs-failed")
+	b.step("jobs say how long they took, and are filtered", chromedp.Navigate(g.url+"/console#/c/"+broken+"/jobs?state=done"), text("No job is like that"), button("Show all"), button("Cancel"), text("cancelled"), eventually(`/\d (ms|s|min)/.test(document.querySelector('[data-label="Took"]')?.innerText)`),
+		eventually(`document.querySelector('[data-label="Work"]').innerText === "look at a note"`))
 
 	b.step("of other days", chromedp.Navigate(g.url+"/console#/c/"+m+"/usage"), text("heat 1.00"), chromedp.SetValue(`//main//select`, "90"), eventually(`location.hash.includes("days=90")`), text("Calls of models"))
 
 	b.step("the gateway is well, and the tenant has its use", chromedp.Click(`//header//a[normalize-space()="Gateway"]`), text("Model tokens today"), text("gateway tenant list"),
 		eventually(`[...document.querySelectorAll(".fill")].some(f => f.innerText.includes("store") && f.innerText.includes("ok"))`))
 	b.step("agents lead to their collections, and the audit log says who did what", holds(`document.querySelector('[aria-label="Agents"] tbody').innerText.includes("potter") &&
-		document.querySelector('[aria-label="Agents"] tbody a').hash === "#/c/`+c+`/notes"`), text("key.create"))
+		document.querySelector('[aria-label="Agents"] tbody a').hash === "#/c/`+c+`/notes"`), text("key.create"), text("Connected programs"))
+	b.step("of one thing alone, by its name", chromedp.Click(`//tr[td[@data-label="Action" and normalize-space()="collection.create"]]//button[normalize-space()="broken"]`), text("not of broken alone"),
+		eventually(`[...document.querySelectorAll('[data-label="Action"]')].every(d => d.innerText.startsWith("collection."))`))
 	b.look("gateway")
+	b.step("a key for one user is made, and shown once", button("New key"), field("Name", "the hook"), field("User", "ida@example.com"), dialogButton("Create"), eventually(`document.querySelector("dialog pre")?.innerText.startsWith("sb_live_")`))
+	b.look("key")
+	b.step("and listed, and revoked after a second word", dialogButton("I have it"), gone(`//dialog`), eventually(`[...document.querySelectorAll('[aria-label="API keys"] tr')].some(r => r.innerText.includes("the hook") && r.innerText.includes("ida@example.com"))`),
+		chromedp.Click(`//button[@aria-label="Revoke the hook"]`), chromedp.Click(`//button[@aria-label="Yes, revoke the hook"]`), eventually(`[...document.querySelectorAll('[aria-label="API keys"] tr')].some(r => r.innerText.includes("the hook") && r.innerText.includes("revoked"))`))
 
 	operator := command(t, g.binary, "key", "create", "--operator", "--ttl", "1h", "--data", g.data)
 	b.step("who runs the gateway sees its tenants", chromedp.Click(`//header//button[normalize-space()="Sign out"]`), text("API key or token"),
