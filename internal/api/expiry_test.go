@@ -361,7 +361,7 @@ func TestExpiryOfOperations(t *testing.T) {
 		}
 		takes := true
 		for _, field := range []string{"expires_at", "ttl_seconds"} {
-			takes = takes && (has(op.body, field, 0) || op.query[field] != nil)
+			takes = takes && (has(op.checks().body, field, 0) || op.checks().query[field] != nil)
 		}
 		if takes == (withoutExpiry[id] != "") {
 			t.Errorf("%s takes an end of what it stores: %v; withoutExpiry says: %q", id, takes, withoutExpiry[id])

@@ -194,7 +194,11 @@ func TestEachFieldComesBack(t *testing.T) {
 	if err := json.Unmarshal([]byte(said), &sent); err != nil {
 		t.Fatal(err)
 	}
-	for name := range b.doc.spec.Components.Schemas["ImportNote"].Value.Properties {
+	fields, err := b.doc.schema("ImportNote")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range fields.Properties {
 		if _, set := sent[name]; !set && exportedAs[name] == "" {
 			t.Errorf("this test does not set %s", name)
 		}
