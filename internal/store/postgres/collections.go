@@ -61,20 +61,20 @@ func (q *session) Collection(ctx context.Context, tenantID, id uuid.UUID) (store
 
 // reachedBy returns the condition that the scope reaches a collection c.
 func reachedBy(p *params, s tenant.Scope) string {
-	var where string
+	var where strings.Builder
 	if s.HasAgent() {
-		where = " AND c.agent IN (" + p.add(s.Agent()) + ", " + zeroID + ")"
+		where.WriteString(" AND c.agent IN (" + p.add(s.Agent()) + ", " + zeroID + ")")
 	}
 	l := s.Limit()
 	if !l.IsZero() { // the index of ids is used
-		where += " AND " + hasExternal
+		where.WriteString(" AND " + hasExternal)
 	}
 	for _, id := range memory.External(l).IDs() {
 		if id.Value != "" {
-			where += " AND c.external_" + id.Name + " = " + p.add(id.Value)
+			where.WriteString(" AND c.external_" + id.Name + " = " + p.add(id.Value))
 		}
 	}
-	return where
+	return where.String()
 }
 
 const zeroID = "'00000000-0000-0000-0000-000000000000'"

@@ -25,7 +25,10 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	sent := &statements{}
 	t.Run("suite", func(t *testing.T) {
-		storetest.Run(t, func(t *testing.T) storetest.Harness { return openTraced(t, sent) })
+		storetest.Run(t, func(t *testing.T) storetest.Harness {
+			t.Helper()
+			return openTraced(t, sent)
+		})
 	})
 	t.Run("plans", sent.check)
 }
