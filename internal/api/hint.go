@@ -16,7 +16,10 @@ var otherNames = map[string][]string{
 	"q": {"query"}, "question": {"query"}, "prompt": {"query", "message"}, "filters": {"filter"}, "where": {"filter"},
 	"threshold": {"min_score"}, "maxtokens": {"token_budget"}, "budget": {"token_budget"},
 	"timestamp": {"occurred_at"}, "time": {"occurred_at"}, "date": {"occurred_at"}, "type": {"kind"},
-	"ttl": {"ttl_seconds"}, "expiresin": {"ttl_seconds"}, "title": {"name"}, "id": {"name"}, "collection": {"name"}, "config": {"policy_config"},
+	"ttl": {"ttl_seconds"}, "expiresin": {"ttl_seconds"},
+	"title": {"display_name", "name"}, "label": {"display_name"}, "id": {"name"}, "collection": {"name"}, "config": {"policy_config"},
+	"userid": {"user", "external"}, "user": {"external"}, "agentid": {"agent"}, "appid": {"app"}, "runid": {"run"},
+	"sessionid": {"session"}, "thread": {"session"}, "threadid": {"session"}, "conversation": {"session"}, "conversationid": {"session"},
 }
 
 // unknownName words the refusal of a field or parameter that does not exist, and suggests the name

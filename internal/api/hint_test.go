@@ -45,6 +45,15 @@ func TestUnknownFieldsNameTheRightOne(t *testing.T) {
 		{http.MethodPost, "/v1/collections/c/notes", `{"content":"a","flavor":"red"}`, "flavor", "unknown field"},
 		{http.MethodPost, "/v1/collections/c/notes?wiat=evolved", `{"content":"a"}`, "wiat", "unknown parameter; did you mean `wait`?"},
 		{http.MethodGet, "/v1/collections/c/notes?top_k=3", "", "top_k", "unknown parameter; did you mean `limit`?"},
+		{http.MethodPost, "/v1/collections", `{"title":"My notes"}`, "title", "unknown field; did you mean `display_name`?"},
+		{http.MethodPost, "/v1/collections", `{"label":"My notes"}`, "label", "unknown field; did you mean `display_name`?"},
+		{http.MethodPost, "/v1/collections/c/search", `{"query":"a","user_id":"nora"}`, "user_id", "unknown field; did you mean `external`?"},
+		{http.MethodGet, "/v1/collections?user_id=nora", "", "user_id", "unknown parameter; did you mean `user`?"},
+		{
+			http.MethodPost, "/v1/collections/c/search", `{"query":"a","filter":{"importance":{"gte":0.5}}}`, "filter.importance",
+			"want a value or a list; other comparisons are written {field, op, value}, op being " +
+				"eq, ne, gt, gte, lt, lte, in, contains, icontains or exists",
+		},
 		{http.MethodGet, "/v1/collections/c/notes?color=red", "", "color", "unknown parameter"},
 	} {
 		p := s.refused(t, fault.Invalid, key, tt.method, tt.path, tt.body)
@@ -74,5 +83,24 @@ func TestManyUnknownParameters(t *testing.T) {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Code != fault.Invalid || len(f.Fields) != maxProblemFields+1 {
 		t.Errorf("%v", err)
+	}
+}
+
+// A path with a slash at its end is answered with the right one; mem0's own paths have it.
+func TestSlashAtTheEndIsNamed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, DefaultConfig(), nil)
+	for path, want := range map[string]string{
+		notesPath + "/?limit=3":                  notesPath + ";",
+		"/v1/collections/by//?user=x":            "/v1/collections/by;",
+		"/v1/chat/completions/":                  "/v1/chat/completions;",
+		"/v1/" + strings.Repeat("x", 4000) + "/": "/v1/xxx",
+		mem0Base + "/v1/nothing/":                "no such route; see /docs",
+		"/v1/nothing":                            "no such route; see /docs",
+	} {
+		w := b.do(request(http.MethodGet, path, nil))
+		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), want) || w.Body.Len() > 1000 {
+			t.Errorf("%.60s: %d %s, want %s", path, w.Code, w.Body, want)
+		}
 	}
 }

@@ -38,14 +38,6 @@ func chooseErrors(c *gin.Context) {
 	}
 }
 
-// schemesOf returns the schemes of the Authorization header that an operation accepts.
-func schemesOf(c *gin.Context) []string {
-	if c.GetString(keyErrors) == errorsMem0 {
-		return []string{"Bearer", "Token"}
-	}
-	return []string{"Bearer"}
-}
-
 // mountMem0 mounts the routes for mem0's clients.
 func (h *core) mountMem0() error {
 	doc, err := mem0Document()

@@ -192,6 +192,12 @@ func (s *Server) cors(c *gin.Context) {
 func (s *Server) noRoute(c *gin.Context) {
 	refusesAsOpenAI(c)
 	chooseErrors(c)
+	path := c.Request.URL.EscapedPath()
+	// Paths of mem0 end with a slash.
+	if bare := strings.TrimRight(path, "/"); bare != path && bare != "" && c.GetString(keyErrors) != errorsMem0 {
+		s.fail(c, fault.New(fault.NotFound, "no such route; a path has no slash at its end: %s; see /docs", clip.Runes(bare, maxProblemText/2)))
+		return
+	}
 	s.fail(c, fault.New(fault.NotFound, "no such route; see /docs"))
 }
 
@@ -207,7 +213,7 @@ func (s *Server) authenticate(c *gin.Context) error {
 		c.Set(keyPrincipal, p)
 		return nil
 	}
-	credential, err := credentialOf(c.Request.Header, schemesOf(c))
+	credential, err := credentialOf(c.Request.Header)
 	if err != nil {
 		return err
 	}
@@ -280,14 +286,14 @@ func authorize(c *gin.Context, op *operation) error {
 	return tenant.Check(p.Scope, op.scope)
 }
 
-// credentialOf returns the credential of a request, whose Authorization header has one of these schemes.
-// Two different ones are refused, so that neither wins silently.
-func credentialOf(h http.Header, schemes []string) (string, error) {
+// credentialOf returns the credential of a request. The clients of mem0, among others, write Token where the standard has Bearer.
+// Two different credentials are refused, so that neither wins silently.
+func credentialOf(h http.Header) (string, error) {
 	var found []string
 	for _, v := range h.Values("Authorization") {
 		scheme, credential, _ := strings.Cut(v, " ")
 		credential = strings.TrimSpace(credential)
-		if !slices.ContainsFunc(schemes, func(s string) bool { return strings.EqualFold(s, scheme) }) || credential == "" {
+		if !strings.EqualFold(scheme, "Bearer") && !strings.EqualFold(scheme, "Token") || credential == "" {
 			return "", fault.New(fault.Unauthenticated, "the Authorization header must be: Bearer <token or key>")
 		}
 		found = append(found, credential)

@@ -119,7 +119,14 @@ func (p *parser) parseSimple(object map[string]json.RawMessage, path string) (Ex
 		if err != nil {
 			return nil, err
 		}
+		at := path + "." + name
+		if _, _, err := parseField(field, at); err != nil {
+			return nil, err
+		}
 		value := bytes.TrimSpace(object[name])
+		if value[0] == '{' {
+			return nil, fault.InvalidField(at, "want a value or a list; other comparisons are written {field, op, value}, op being %s", opNames)
+		}
 		op := Eq
 		if value[0] == '[' {
 			op = In
@@ -127,7 +134,6 @@ func (p *parser) parseSimple(object map[string]json.RawMessage, path string) (Ex
 		term, err := p.parseLeaf(map[string]json.RawMessage{"field": field, "op": json.RawMessage(`"` + op + `"`), "value": value}, path)
 		if f, ok := errors.AsType[*fault.Error](err); ok && len(f.Fields) == 1 {
 			_, of, _ := strings.Cut(strings.TrimPrefix(f.Fields[0].Field, path), "[")
-			at := path + "." + name
 			if of != "" {
 				at += "[" + of
 			}

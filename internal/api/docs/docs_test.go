@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	contract "github.com/slipboxhq/slipbox/api"
@@ -73,6 +74,29 @@ func TestFieldOrder(t *testing.T) {
 			if fields[i].Required && !fields[i-1].Required {
 				t.Errorf("%s: %s is required and comes after %s", name, fields[i].Name, fields[i-1].Name)
 			}
+		}
+	}
+}
+
+// What a reader copies has no empty parts: an object is shown with its fields, or with a name that stands for them.
+func TestSamplesAreWhole(t *testing.T) {
+	t.Parallel()
+	d, err := loadDocument(contract.OpenAPI())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, o := range d.operations {
+		_, answer := answerSample(o)
+		for what, sample := range map[string]string{"answer": answer, "body": bodySample(o)} {
+			if strings.Contains(sample, "{}") {
+				t.Errorf("the sample of the %s of %s has an empty object:\n%s", what, id, sample)
+			}
+		}
+	}
+	_, found := answerSample(d.operations["search"])
+	for _, want := range []string{`"note": {`, `"content": "Ada moved to Lisbon in March."`, `"revision": 42`} {
+		if !strings.Contains(found, want) {
+			t.Errorf("the answer of a search has no %s:\n%s", want, found)
 		}
 	}
 }

@@ -22,7 +22,7 @@ var sampleValues = map[string]any{
 	"note": sampleID, "job": sampleID, "review": sampleID, "api_key": sampleID, "key": "sb_live_…", "prefix": "sb_live_…",
 	"policy": "amem", "embedder": "all-MiniLM-L6-v2@384", "score": 0.83, "confidence": 0.95, "importance": 0.5, "took_ms": 0.7,
 	"expires_in": 3600, "request_id": sampleID, "category": "Uncategorized", "line": 1, "status": 201, "limit": 50, "ttl_seconds": 600,
-	"keyword": "Lisbon", "tag": "travel",
+	"keyword": "Lisbon", "tag": "travel", "attributes": map[string]any{"project": "move"},
 }
 
 // parameterSample is what "Try it" fills in for a path parameter.
@@ -109,7 +109,7 @@ func requestSample(s *openapi3.Schema) any {
 var rareFields = []string{"degraded", "notices", "error", "embedding", "deleted", "explain", "next_cursor", "revoked_at", "truncated"}
 
 // maxSampleDepth keeps recursive schemas short.
-const maxSampleDepth = 4
+const maxSampleDepth = 6
 
 func sampleOf(s *openapi3.Schema, name string, depth int) any {
 	switch {
@@ -119,20 +119,11 @@ func sampleOf(s *openapi3.Schema, name string, depth int) any {
 		return s.Enum[0]
 	case len(s.AnyOf) > 0:
 		return sampleOf(s.AnyOf[0].Value, name, depth)
-	case s.Type == nil:
-		return map[string]any{}
-	case s.Type.Includes(openapi3.TypeObject):
-		out := map[string]any{}
-		if depth > maxSampleDepth {
-			return out
-		}
-		for prop, ref := range s.Properties {
-			if slices.Contains(s.Required, prop) || depth < 2 && !slices.Contains(rareFields, prop) {
-				out[prop] = sampleOf(ref.Value, prop, depth+1)
-			}
-		}
-		return out
-	case s.Type.Includes(openapi3.TypeArray):
+	case len(s.AllOf) > 0:
+		return sampleOf(s.AllOf[0].Value, name, depth) // it has a description of its own, and nothing else
+	case s.Type != nil && s.Type.Includes(openapi3.TypeObject):
+		return objectSample(s, name, depth)
+	case s.Type != nil && s.Type.Includes(openapi3.TypeArray):
 		if depth > maxSampleDepth || s.Items == nil {
 			return []any{}
 		}
@@ -150,6 +141,8 @@ func sampleOf(s *openapi3.Schema, name string, depth int) any {
 		return v
 	}
 	switch {
+	case s.Type == nil:
+		return "…"
 	case s.Default != nil:
 		return s.Default
 	case s.Type.Includes(openapi3.TypeInteger), s.Type.Includes(openapi3.TypeNumber):
@@ -158,6 +151,30 @@ func sampleOf(s *openapi3.Schema, name string, depth int) any {
 		return false
 	}
 	return "…"
+}
+
+// objectSample has the required fields, and the usual ones at the top or where none is required. An object whose names are free has one.
+func objectSample(s *openapi3.Schema, name string, depth int) any {
+	if len(s.Properties) == 0 {
+		if v, ok := sampleValues[name]; ok {
+			return v
+		}
+		if more := s.AdditionalProperties.Schema; more != nil {
+			return map[string]any{"…": sampleOf(more.Value, "", depth+1)}
+		}
+		return map[string]any{"…": "…"}
+	}
+	out := map[string]any{}
+	if depth > maxSampleDepth {
+		return out
+	}
+	for prop, ref := range s.Properties {
+		usual := (depth < 2 || len(s.Required) == 0) && !slices.Contains(rareFields, prop)
+		if usual || slices.Contains(s.Required, prop) {
+			out[prop] = sampleOf(ref.Value, prop, depth+1)
+		}
+	}
+	return out
 }
 
 // indented renders JSON. Fields that identify a thing come first.
