@@ -320,6 +320,10 @@ func searchIsOneTrace(t *testing.T, w *watchedTest) {
 				t.Errorf("%s has no span %s under the request", c.what, name)
 			}
 		}
+		if i := slices.IndexFunc(spans, func(s telemetrytest.Span) bool { return s.Name == "index.search" }); spans[i].Attributes["openinference.span.kind"] != "RETRIEVER" ||
+			spans[i].Attributes["input.value"] != "" {
+			t.Errorf("the search of %s has %v", c.what, spans[i].Attributes)
+		}
 		if a := request.Attributes; a["gen_ai.operation.name"] != "search_memory" || a["gen_ai.memory.store.id"] != made["id"] || a["gen_ai.memory.record.count"] != "int_value:2" {
 			t.Errorf("%s has %v", c.what, a)
 		}

@@ -36,6 +36,8 @@ const (
 
 	SearchMode = attribute.Key("slipbox.search.mode") // hybrid, vector or lexical
 
+	InferenceKind = attribute.Key("openinference.span.kind") // what Phoenix and Langfuse know a retrieval by
+
 	RoundTrips = attribute.Key("slipbox.round_trips") // of a call of the store that made several
 
 	Operation  = attribute.Key("slipbox.operation")   // of the store or of Redis
@@ -61,3 +63,6 @@ const (
 	CreateMemoryStore = "create_memory_store"
 	DeleteMemoryStore = "delete_memory_store"
 )
+
+// Retriever is the value of InferenceKind of a search.
+const Retriever = "RETRIEVER"

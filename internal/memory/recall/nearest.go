@@ -9,7 +9,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -28,7 +27,7 @@ func (r *Service) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q 
 	if err != nil {
 		return nil, err
 	}
-	_, end := r.spans.start(ctx, spanSearch, telemetry.SearchMode.String(string(Vector)))
+	_, end := r.spans.search(ctx, Vector)
 	hits := query.Vector(r.counted(ix.Select(q.Filter)), q.Limit)
 	end(nil)
 	out := make([]memory.Nearest, len(hits))

@@ -16,7 +16,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/search"
-	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/when"
 )
 
@@ -191,7 +190,7 @@ func (sr *searchRun) late(notes []index.Signals) []index.Late {
 
 // find returns the candidates of the search: those of its parts, or of all that may be hit.
 func (sr *searchRun) find(ctx context.Context, ranker *search.Ranker, o search.Options) ([]search.Candidate, error) {
-	ctx, end := sr.service.spans.start(ctx, spanSearch, telemetry.SearchMode.String(string(sr.mode)))
+	ctx, end := sr.service.spans.search(ctx, sr.mode)
 	defer end(nil)
 	if len(sr.q.parts) > 0 {
 		return sr.searchParts(ctx, ranker, o)

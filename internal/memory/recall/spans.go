@@ -33,3 +33,8 @@ func (t spans) start(ctx context.Context, name string, attrs ...attribute.KeyVal
 		done(string(fault.CodeOf(*err)), ctx.Err() == nil)
 	}
 }
+
+// search starts the span of a search. It says that it is one in OpenInference's words too, and never what is asked or found.
+func (t spans) search(ctx context.Context, mode Mode) (_ context.Context, end func(*error)) {
+	return t.start(ctx, spanSearch, telemetry.SearchMode.String(string(mode)), telemetry.InferenceKind.String(telemetry.Retriever))
+}
