@@ -113,7 +113,7 @@ func TestReview(t *testing.T) {
 		"open", "~ note " + kiln, "- The blue kiln is inspected on Friday.", "+ The blue kiln is inspected on Monday.", "+ note " + rutile, "  + Rutile turns the glaze blue.",
 	}, "review", "show", id)
 	_, problems, code := p.run(t, "", "review", "approve", id, "--note", "7")
-	if code != 1 || !strings.Contains(problems, "no id of a note") {
+	if code != 1 || !strings.Contains(problems, "is not an id of a note") {
 		t.Errorf("no id: exit %d, %s", code, problems)
 	}
 	if _, problems, code = p.run(t, "", "review", "approve", id, "--note", id); code != 1 || !strings.Contains(problems, "does not change the note") {

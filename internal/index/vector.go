@@ -115,35 +115,36 @@ func (v *vector) encode(codes []byte) float32 {
 	return float32(v.inverse / scale)
 }
 
-// Probe compares one vector with those that the stores keep, by the kernel that ranks them in an index. It is not for concurrent use.
+// Probe compares one vector with those that the stores keep, and computes what an index does, to the last bit: notes that tie there tie
+// here. It is not for concurrent use.
 type Probe struct {
-	dimensions    int
-	halves, other []uint16
-	length        float64
+	dimensions int
+	of, other  vector
 }
 
 // NewProbe returns a probe of a rounded vector.
 func NewProbe(v []float32) (*Probe, error) {
 	packed, err := pack(v)
-	if err != nil {
-		return nil, err
-	}
-	return &Probe{len(v), packed.halves, make([]uint16, len(packed.halves)), math.Sqrt(float64(halfDot(packed.halves, packed.halves)))}, nil
+	return &Probe{dimensions: len(v), of: packed, other: vector{halves: make([]uint16, len(packed.halves))}}, err
 }
 
 // Cosine returns the cosine with a vector of binary16 numbers, little endian. ok is false for a vector of zeros, or of another length.
-func (p *Probe) Cosine(stored []byte) (cosine float64, ok bool) {
+func (p *Probe) Cosine(stored []byte) (cosineOf float64, ok bool) {
 	if len(stored) != 2*p.dimensions {
 		return 0, false
 	}
+	sum := 0.0
 	for i := range p.dimensions {
-		p.other[i] = binary.LittleEndian.Uint16(stored[2*i:])
+		half := binary.LittleEndian.Uint16(stored[2*i:])
+		f := float64(fromHalf(half))
+		sum += f * f
+		p.other.halves[i] = half
 	}
-	square := float64(halfDot(p.other, p.other))
-	if square == 0 {
+	if sum == 0 {
 		return 0, false
 	}
-	return min(max(float64(halfDot(p.halves, p.other))/(p.length*math.Sqrt(square)), -1), 1), true
+	p.other.inverse = 1 / math.Sqrt(sum)
+	return cosine(&p.of, &p.other), true
 }
 
 // queryVector is a query's vector: as it is, and as codes of up to 16 bits, because precision costs

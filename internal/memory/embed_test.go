@@ -17,6 +17,10 @@ func TestVectorOfADescribedNote(t *testing.T) {
 	worded.Context, worded.Analyst = "The pottery can open again.", memory.AnalystModel
 	own := added
 	own.Context = "About the studio in Porto."
+	item := memory.Note{
+		Kind: memory.KindNote, Content: "x := 1", Context: "code start.go: Sets the start.", Analyst: memory.AnalystHeuristic,
+		Attributes: map[string]any{memory.AttrItem: map[string]any{"type": "code", "name": "start.go"}},
+	}
 	for name, c := range map[string]struct {
 		note memory.Note
 		want string
@@ -25,6 +29,7 @@ func TestVectorOfADescribedNote(t *testing.T) {
 		"described without a model": {quoted, "The kiln is fixed. Nora is happy.\ntags: studio"},
 		"described by a model":      {worded, "The kiln is fixed. Nora is happy.\ncontext: The pottery can open again.\nkeywords: kiln\ntags: studio"},
 		"described by the caller":   {own, "The kiln is fixed. Nora is happy.\ncontext: About the studio in Porto.\ntags: studio"},
+		"an item":                   {item, "x := 1\ncontext: code start.go: Sets the start."},
 	} {
 		if got := memory.VectorText(&c.note); got != c.want {
 			t.Errorf("%s: %q", name, got)

@@ -199,9 +199,10 @@ func EmbedText(n *Note) string {
 }
 
 // VectorText returns the text that the vector of a note is of: its EmbedText. What was taken from the content without a model is
-// left out: it repeats the content, and would change the vector that the note was added with.
+// left out: it repeats the content, and would change the vector that the note was added with. Of an item it says what the content
+// lacks: name and description.
 func VectorText(n *Note) string {
-	if n.Analyst != AnalystHeuristic {
+	if _, isItem := ItemOf(n); isItem || n.Analyst != AnalystHeuristic {
 		return EmbedText(n)
 	}
 	said := *n
