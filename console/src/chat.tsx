@@ -1,6 +1,7 @@
 import { SlipboxError, type Schemas, type Slipbox } from '@slipbox/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import './chat.css'
+import { Cited, opens, type Looked } from './cited.tsx'
 import { dialogueOf, splitMarks } from './marks.ts'
 import { Marked } from './marked.tsx'
 import { Linked } from './note.tsx'
@@ -80,6 +81,7 @@ export function Chat({ collection: c }: { collection: Schemas['Collection'] }) {
   const [, setRound] = useState(0)
   const [text, setText] = useState('')
   const [remember, setRemember] = useState(false)
+  const [looked, setLooked] = useState<Looked>()
   const end = useRef<HTMLDivElement>(null)
   const field = useRef<HTMLTextAreaElement>(null)
   useEffect(() => {
@@ -95,6 +97,10 @@ export function Chat({ collection: c }: { collection: Schemas['Collection'] }) {
     const page = document.documentElement
     if (page.scrollHeight - page.scrollTop - page.clientHeight < 160) end.current?.scrollIntoView({ block: 'nearest' })
   }, [last?.reply, last?.state])
+  const leave = () => {
+    looked?.from.focus()
+    setLooked(undefined)
+  }
   const send = () => {
     const question = text.trim()
     if (question === '' || busy) return
@@ -102,27 +108,30 @@ export function Chat({ collection: c }: { collection: Schemas['Collection'] }) {
     void talk.ask(shared, c.id, question, remember)
   }
   return (
-    <div class="chat">
-      {talk.turns.length === 0 ? (
-        <Empty title="Talk with this memory"><p>The answer names the notes that it comes from. Without a model, what memory holds is quoted.</p></Empty>
-      ) : (
-        <div role="log" aria-label="Conversation" aria-busy={busy}>
-          <ol class="turns">
-            {talk.turns.map((t, i) => <Said key={i} turn={t} collection={c.id} again={i === talk.turns.length - 1 && !busy ? () => { setText(t.question); field.current?.focus() } : undefined} />)}
-          </ol>
-          <div ref={end} class="end" />
-        </div>
-      )}
-      <form class="ask" onSubmit={e => { e.preventDefault(); send() }}>
-        <textarea ref={field} rows={2} dir="auto" maxlength={65536} aria-label="Ask this memory" placeholder="A question" value={text} onInput={e => setText(e.currentTarget.value)}
-          onKeyDown={e => { if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) { e.preventDefault(); send() } }} />
-        <div class="row">
-          <label class="check small"><input type="checkbox" checked={remember} onChange={e => setRemember(e.currentTarget.checked)} /> remember what is said here</label>
-          <span class="grow" />
-          {talk.turns.length > 0 && !busy && <button type="button" onClick={() => { talk.turns = []; setRound(n => n + 1) }}>New conversation</button>}
-          {busy ? <button type="button" onClick={() => talk.stop()}>Stop</button> : <button type="submit" class="main" disabled={text.trim() === ''}>Ask</button>}
-        </div>
-      </form>
+    <div class={`talk ${looked ? 'open' : ''}`} onKeyDown={e => { if (e.key === 'Escape' && looked) leave() }}>
+      <div class="chat">
+        {talk.turns.length === 0 ? (
+          <Empty title="Talk with this memory"><p>The answer names the notes that it comes from. Without a model, what memory holds is quoted.</p></Empty>
+        ) : (
+          <div role="log" aria-label="Conversation" aria-busy={busy}>
+            <ol class="turns">
+              {talk.turns.map((t, i) => <Said key={i} turn={t} collection={c.id} looked={looked?.citation} look={setLooked} again={i === talk.turns.length - 1 && !busy ? () => { setText(t.question); field.current?.focus() } : undefined} />)}
+            </ol>
+            <div ref={end} class="end" />
+          </div>
+        )}
+        <form class="ask" onSubmit={e => { e.preventDefault(); send() }}>
+          <textarea ref={field} rows={2} dir="auto" maxlength={65536} aria-label="Ask this memory" placeholder="A question" value={text} onInput={e => setText(e.currentTarget.value)}
+            onKeyDown={e => { if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) { e.preventDefault(); send() } }} />
+          <div class="row">
+            <label class="check small"><input type="checkbox" checked={remember} onChange={e => setRemember(e.currentTarget.checked)} /> remember what is said here</label>
+            <span class="grow" />
+            {talk.turns.length > 0 && !busy && <button type="button" onClick={() => { talk.turns = []; setLooked(undefined); setRound(n => n + 1) }}>New conversation</button>}
+            {busy ? <button type="button" onClick={() => talk.stop()}>Stop</button> : <button type="submit" class="main" disabled={text.trim() === ''}>Ask</button>}
+          </div>
+        </form>
+      </div>
+      {looked && <Cited collection={c.id} at={looked} close={leave} />}
     </div>
   )
 }
@@ -130,11 +139,15 @@ export function Chat({ collection: c }: { collection: Schemas['Collection'] }) {
 /** Stands for a bracket after a backslash, which is no mark, while Markdown is read: that would take the backslash. */
 const bracket = '\ue000'
 
-function Said({ turn: t, collection, again }: { turn: Turn; collection: string; again: (() => void) | undefined }) {
+function Said({ turn: t, collection, looked, look, again }: {
+  turn: Turn; collection: string; looked: Schemas['Citation'] | undefined; look: (at: Looked) => void; again: (() => void) | undefined
+}) {
   const citations = t.answer?.citations ?? []
   const pieces = splitMarks(t.reply, citations.length)
   const used = [...new Set(pieces.flatMap(p => p.mark ?? []))].sort((a, b) => a - b)
   const rest = citations.length - used.length
+  /** What each link to a citation has. */
+  const link = (n: number) => ({ 'aria-expanded': looked === citations[n - 1], onClick: opens(n, citations[n - 1]!, look) })
   const seconds = useSeconds(t.state === 'asking' && t.reply === '')
   return (
     <li class="turn">
@@ -143,14 +156,14 @@ function Said({ turn: t, collection, again }: { turn: Turn; collection: string; 
         <span class="hidden">Memory: </span>
         {t.reply !== '' && (
           <Marked words={text => splitMarks(text, citations.length).map((p, i) => p.mark === undefined ? reveal(p.text.replaceAll(bracket, '['))
-            : <a key={i} class="mark" href={formatRoute({ collection, note: citations[p.mark - 1]!.note })} aria-label={`source ${p.mark}`}>{p.text}</a>)}>{t.reply.replaceAll('\\[', bracket)}</Marked>
+            : <a key={i} class="mark" href={formatRoute({ collection, note: citations[p.mark - 1]!.note })} aria-label={`source ${p.mark}`} {...link(p.mark)}>{p.text}</a>)}>{t.reply.replaceAll('\\[', bracket)}</Marked>
         )}
         {t.state === 'asking' && t.reply === '' && <p class="soft" role="status">{seconds < 5 ? 'Asking…' : `No answer for ${seconds} seconds. Wait, or stop; other views stay usable.`}</p>}
         {t.state === 'stopped' && <p class="soft small">Stopped. What had come is not stored.</p>}
         {t.error && <Problem error={t.error} />}
         {used.length > 0 && !t.answer?.offline && (
           <ol class="sources" aria-label="Sources">
-            {used.map(n => <li key={n}><span class="soft">[{n}]</span> <Linked collection={collection} id={citations[n - 1]!.note} /></li>)}
+            {used.map(n => <li key={n}><span class="soft">[{n}]</span> <Linked collection={collection} id={citations[n - 1]!.note} {...link(n)} /></li>)}
           </ol>
         )}
         <p class="row small soft">

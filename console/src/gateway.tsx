@@ -7,10 +7,10 @@ import { Fill } from './fill.tsx'
 import { useNames } from './names.ts'
 import { usePages } from './pages.ts'
 import { Grants, Keys } from './keys.tsx'
-import { admin, Listing, Refused } from './listing.tsx'
+import { admin, Listing, NoScope, operators, Refused } from './listing.tsx'
 import { Buttons, Dialog, Field, Problem, Read, State, Text, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
-import { useAction, useBeat, useLoad, useShared } from './state.ts'
+import { useAction, useBeat, useLoad, useShared, type Loaded } from './state.ts'
 import { count, formatTime, reveal } from './text.ts'
 import { titleOf } from './tree.ts'
 import { spans } from './usage.tsx'
@@ -19,13 +19,17 @@ import { spans } from './usage.tsx'
 const pulse = 10_000
 
 /** For those who run the gateway: whether it is well, what this tenant uses, and all tenants. Each part says what it needs. */
-export function Gateway({ route, go, collections }: { route: Route; go: Go; collections: readonly Schemas['Collection'][] }) {
+export function Gateway({ route, go, collections, operator }: { route: Route; go: Go; collections: readonly Schemas['Collection'][]; operator: boolean | undefined }) {
+  const { api } = useShared()
+  const days = spans.find(s => s === route.query.days) ?? '30'
+  const use = useLoad(signal => api.call('get', '/v1/usage', { signal, query: { from: daysBefore(Number(days) - 1, Date.now()) } }), [days])
   return (
     <div class="inside">
       <h1>Gateway</h1>
       <Health />
-      <OwnTenant route={route} go={go} collections={collections} />
-      <Tenants />
+      <OwnTenant use={use} days={days} go={go} collections={collections} />
+      {/* A key of an operator reads no memory and has no tenant. Another one is not asked what only an operator may. */}
+      {operator === undefined || operator && use.state === 'loading' ? <Waiting /> : operator && !use.data ? <Tenants /> : <section><h2>Tenants</h2><NoScope {...operators} /></section>}
     </div>
   )
 }
@@ -48,6 +52,7 @@ function Health() {
           </ul>
           {read.data.ready.notices?.map(n => <p key={n} class="prose">{n}</p>)}
           <p class="soft small">Version {read.data.version.version}. Asked for every {pulse / 1000} seconds. <code>gateway doctor</code> checks settings, clocks, model and embedder, too.</p>
+          <p class="soft small">Latency, the queue, indexes and calls of models are metrics, in the format of Prometheus: at <code>/metrics</code> of each gateway, or of the address that <code>SLIPBOX_METRICS_ADDR</code> says. The Helm chart has dashboards for them.</p>
         </>
       )}
     </section>
@@ -61,10 +66,7 @@ const limits: { name: keyof Schemas['Limits']; title: string }[] = [
   { name: 'requests_per_minute', title: 'requests a minute' }, { name: 'requests_per_second', title: 'requests a second' },
 ]
 
-function OwnTenant({ route, go, collections }: { route: Route; go: Go; collections: readonly Schemas['Collection'][] }) {
-  const { api } = useShared()
-  const days = spans.find(s => s === route.query.days) ?? '30'
-  const read = useLoad(signal => api.call('get', '/v1/usage', { signal, query: { from: daysBefore(Number(days) - 1, Date.now()) } }), [days])
+function OwnTenant({ use: read, days, go, collections }: { use: Loaded<Schemas['Usage']> & { again: () => void }; days: string; go: Go; collections: readonly Schemas['Collection'][] }) {
   return (
     <>
       <section>
@@ -162,7 +164,7 @@ function Tenants() {
   const [round, setRound] = useState(0)
   const list = usePages((cursor, signal) => api.call('get', '/v1/tenants', { signal, query: { limit: 100, ...(cursor && { cursor }) } }), [], round)
   return (
-    <Listing title="Tenants" list={list} scope="operator" command="gateway tenant list" columns={['Tenant', 'State', 'Limits', 'Created', 'Do']} empty="None yet."
+    <Listing title="Tenants" list={list} {...operators} columns={['Tenant', 'State', 'Limits', 'Created', 'Do']} empty="None yet."
       row={t => <Tenant key={t.id} tenant={t} done={() => setRound(n => n + 1)} />} />
   )
 }

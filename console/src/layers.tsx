@@ -1,7 +1,7 @@
 import type { Schemas } from '@slipbox/client'
 import { Fill, type InsideProps } from './fill.tsx'
 import { usePages } from './pages.ts'
-import { Problem, Read, Waiting } from './parts.tsx'
+import { Problem, Read, Text, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { useLoad, useShared } from './state.ts'
 import { count, formatTime, plural, reveal } from './text.ts'
@@ -31,7 +31,10 @@ export function Layers({ collection: c, fresh }: InsideProps) {
           </ul>
         )}
       </Read>
+      <Items title="Said lately" filter={{ 'attributes.layer': 'working' }} collection={c.id} fresh={fresh} none="Nothing yet. Add a conversation: what is said comes here first." />
+      <Items title="What happened and mattered" filter={{ 'attributes.layer': 'episodic' }} collection={c.id} fresh={fresh} none="Nothing yet. What is important enough comes here." />
       <Known collection={c.id} fresh={fresh} />
+      <Items title="Topics in short" filter={{ category: 'abstract' }} collection={c.id} fresh={fresh} />
       <section>
         <h2>What contradicts</h2>
         {pairs.state === 'failed' ? <Problem error={pairs.error} again={pairs.again} /> : !pairs.items ? <Waiting /> : pairs.items.length === 0
@@ -48,6 +51,27 @@ export function Layers({ collection: c, fresh }: InsideProps) {
         {pairs.more && <p class="center"><button type="button" onClick={pairs.more}>Show more</button></p>}
       </section>
     </div>
+  )
+}
+
+/** The items of a layer, newest first, each with the importance that it has. Where `none` says nothing, neither does an empty list. */
+function Items({ title, filter, collection, fresh, none }: { title: string; filter: Record<string, string>; collection: string; fresh: number; none?: string }) {
+  const { api } = useShared()
+  const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/notes', { signal, path: { collection }, query: { filter: JSON.stringify(filter), order: 'newest', limit: 12, ...(cursor && { cursor }) } }), [collection, filter], fresh)
+  if (none === undefined && list.items?.length === 0) return null
+  return (
+    <section>
+      <h2>{title}</h2>
+      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? <p class="soft">{none}</p> : (
+        <ul class="links" aria-label={title}>
+          {list.items.map(n => (
+            <li key={n.id}><a class="cover" href={formatRoute({ collection, note: n.id })}><Text most={240} still>{n.content}</Text></a>
+              <p class="row small soft"><span>{formatTime(n.occurred_at ?? n.created_at)}</span>{n.importance !== undefined && <span>importance {n.importance.toFixed(2)}</span>}{n.confidence !== undefined && <span>{Math.round(n.confidence * 100)} % sure</span>}</p></li>
+          ))}
+        </ul>
+      )}
+      {list.more && <p class="center"><button type="button" onClick={list.more}>Show more</button></p>}
+    </section>
   )
 }
 

@@ -31,6 +31,20 @@ export function splitMarks(text: string, most: number): Marked[] {
   return out
 }
 
+/**
+ * Returns the messages of a request that has a context: as instructions, or behind what the user asks, where the gateway puts it in a chat.
+ */
+export function messagesWith(context: string, question: string, as: 'system' | 'user'): string {
+  const messages = as === 'system' ? [{ role: 'system', content: context }, { role: 'user', content: question }] : [{ role: 'user', content: `${question}\n\n${context}` }]
+  return JSON.stringify(messages, null, 2)
+}
+
+/** Returns which citations of a context another one has not, by their places. */
+export function beyond(some: readonly { note: string }[], others: readonly { note: string }[]): number[] {
+  const known = new Set(others.map(c => c.note))
+  return some.flatMap((c, i) => (known.has(c.note) ? [] : [i]))
+}
+
 /** A part of a prompt with its tokens. */
 export interface Part {
   name: string

@@ -104,10 +104,10 @@ function Links({ collection, id, at, fresh }: { collection: string; id: string; 
 }
 
 /** A link to another note, by the beginning of its text. */
-export function Linked({ collection, id }: { collection: string; id: string }) {
+export function Linked({ collection, id, ...rest }: { collection: string; id: string; onClick?: (e: MouseEvent & { currentTarget: HTMLElement }) => void; 'aria-expanded'?: boolean }) {
   const { api } = useShared()
   const read = useLoad(signal => api.collection(collection).note(id, { signal, retries: 0 }), [collection, id])
-  return <a href={formatRoute({ collection, note: id })}>{read.data ? <Text most={120} still>{read.data.body.content}</Text> : read.state === 'failed' ? 'a note that is gone' : '…'}</a>
+  return <a href={formatRoute({ collection, note: id })} {...rest}>{read.data ? <Text most={120} still>{read.data.body.content}</Text> : read.state === 'failed' ? 'a note that is gone' : '…'}</a>
 }
 
 /** Corrects a note, if it is still what was read. */

@@ -101,13 +101,13 @@ export function Copy({ text }: { text: string }) {
 }
 
 /** Copies a text to the clipboard. */
-export function CopyButton({ text }: { text: string }) {
+export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
   const [done, setDone] = useState(false)
   const copy = async () => {
     await navigator.clipboard.writeText(text).then(() => setDone(true), () => setDone(false))
     setTimeout(() => setDone(false), 2000)
   }
-  return <button type="button" onClick={() => void copy()}>{done ? 'Copied' : 'Copy'}</button>
+  return <button type="button" onClick={() => void copy()}>{done ? 'Copied' : label}</button>
 }
 
 /** The end of a form: what sends it, and a way out. */

@@ -33,10 +33,12 @@ export function Shell({ signOut }: { signOut: () => void }) {
   const order = `${changes}/${route.collection ?? ''}`
   const [box, setBox] = useState<'palette' | 'keys'>()
   useKeys(useCallback(setBox, []))
+  // The key of an operator reads no memory. Once an answer has said whether this is one, it stays so while the list is read again.
+  const known = useRef<boolean>(undefined)
   const list = useLoad(async signal => {
     const page = await api.call('get', '/v1/collections', { signal, query: { order: 'updated', limit: most } })
     return { order, found: page.items, more: page.next_cursor !== undefined }
-  }, [], `${order}/${beat}`)
+  }, [], `${order}/${known.current ? 0 : beat}`)
   const q = useSettled(filter.trim())
   const search = useLoad(async signal => q === '' ? [] : (await api.call('get', '/v1/collections', { signal, query: { q, order: 'updated', limit: 50 } })).items, [q])
   // What comes while nothing else is opened stands at the end, so that no row moves under the reader's eyes.
@@ -45,8 +47,9 @@ export function Shell({ signOut }: { signOut: () => void }) {
   // The collection that is open is shown as its events say it is.
   const [now, setNow] = useState<Schemas['Collection']>()
   const collections = list.data?.found.map(c => c.id === now?.id && now.head_revision >= c.head_revision ? now : c)
-  // The key of an operator reads no memory.
-  const operator = list.state === 'failed' && list.error instanceof SlipboxError && list.error.status === 403
+  if (list.state === 'ready') known.current = false
+  else if (list.state === 'failed' && list.error instanceof SlipboxError && list.error.status === 403) known.current = true
+  const operator = known.current
   useEffect(() => setOpen(false), [route.collection, route.tab, route.note])
   useEffect(() => setBegun(false), [route.collection])
   const isOrdered = (c: Schemas['Collection']) => ordered.current?.ids.has(c.id) ?? false
@@ -105,7 +108,7 @@ export function Shell({ signOut }: { signOut: () => void }) {
         {q === '' && list.data?.more && <p class="soft small">The {count(most)} that were last written. Type to find others{users > 0 && <>, or see all <a href={formatRoute({ users: true })}>users</a></>}.</p>}
       </nav>
       <main id="main" tabindex={-1}>
-        {route.gateway || operator ? <Gateway route={route} go={go} collections={collections ?? []} /> : route.users ? <Users route={route} go={go} />
+        {route.gateway || operator ? <Gateway route={route} go={go} collections={collections ?? []} operator={operator} /> : route.users ? <Users route={route} go={go} />
           : route.collection ? <CollectionView key={route.collection} route={route} go={go} show={setNow} />
           : !collections ? list.state !== 'failed' && <Waiting />
           : collections.length === 0 || begun ? <Start go={go} begin={() => setBegun(true)} />

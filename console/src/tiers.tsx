@@ -36,10 +36,14 @@ function Sessions({ collection, order, fresh }: { collection: string; order: 'he
   const { api } = useShared()
   const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/sessions', { signal, path: { collection }, query: { limit: 12, order, ...(cursor && { cursor }) } }), [collection, order], fresh)
   const hottest = Math.max(...(list.items ?? []).map(s => s.heat), 0.001)
+  // Bars of one length tell nothing apart: what all have is said once.
+  const heats = new Set(list.items?.map(s => s.heat.toFixed(2)))
+  const alike = heats.size === 1 && list.items!.length > 1
   const by = (o: string, title: string) => <a href={formatRoute({ collection, tab: 'memory', query: { order: o } })} aria-current={order === o ? 'true' : undefined}>{title}</a>
   return (
     <section>
       <div class="row between"><h2>Sessions</h2><p class="row small order">{by('heat', 'the hottest first')}{by('recent', 'the last visited first')}</p></div>
+      {alike && <p class="soft">All of these have the same heat: {list.items![0]!.heat.toFixed(2)}.</p>}
       {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0
         ? <p class="soft">None yet. When the short tier is full, its oldest exchange becomes a page of a session.</p> : (
           <ul class="cards">
@@ -47,8 +51,8 @@ function Sessions({ collection, order, fresh }: { collection: string; order: 'he
               <li key={s.id} class="card">
                 <a class="cover" href={formatRoute({ collection, tab: 'memory', query: { session: s.id } })}>{s.theme && <strong><bdi>{reveal(s.theme)}</bdi>: </strong>}<Text most={240} still>{s.damaged ?? s.summary}</Text></a>
                 <div class="row small soft">
-                  <svg class="heat" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width={(Math.max(s.heat, 0) / hottest) * 100} height="4" /></svg>
-                  <span>heat {s.heat.toFixed(2)}</span><span>{plural(s.pages, 'page')}</span>{s.fresh > 0 && <span title="Pages from which nothing was learned for the long tier yet: that is done when the session is hot enough">{plural(s.fresh, 'page')} to learn from</span>}<span>{plural(s.visits, 'visit')}</span>
+                  {heats.size > 1 && <svg class="heat" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect width={(Math.max(s.heat, 0) / hottest) * 100} height="4" /></svg>}
+                  {!alike && <span>heat {s.heat.toFixed(2)}</span>}<span>{plural(s.pages, 'page')}</span>{s.fresh > 0 && <span title="Pages from which nothing was learned for the long tier yet: that is done when the session is hot enough">{plural(s.fresh, 'page')} to learn from</span>}<span>{plural(s.visits, 'visit')}</span>
                   {s.last_visit && <span>{formatTime(s.last_visit)}</span>}<Tags words={s.keywords.slice(0, 6)} label="Keywords" />
                 </div>
               </li>

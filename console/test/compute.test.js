@@ -1,7 +1,7 @@
 // Tests of what computes. They run on a bundle of the modules, which test.js makes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { axisOf, barsOf, daysBefore, dialogueOf, diffLists, diffWords, everyDay, flatten, formatBytes, formatRoute, formatSpan, keyInLink, parseConversation, parseRoute, place, plainly, reasonsOf, reveal, roundUp, sharesOf, shorten, splitMarks, treeOf, waitingIn } from '../build/compute.js'
+import { axisOf, barsOf, beyond, daysBefore, dialogueOf, diffLists, diffWords, everyDay, flatten, formatBytes, formatRoute, formatSpan, keyInLink, messagesWith, parseConversation, parseRoute, place, plainly, reasonsOf, reveal, roundUp, sharesOf, shorten, splitMarks, treeOf, waitingIn } from '../build/compute.js'
 
 test('an address leads where it was written', () => {
   for (const route of [
@@ -73,6 +73,16 @@ test('marks refer to citations that are there', () => {
   assert.deepEqual(marks('[1]', 0), ['[1]'])
   assert.deepEqual(marks('', 3), [])
   for (const text of ['x [1,2][3] \\[2] [12] y', '[1][1]']) assert.equal(splitMarks(text, 3).map(p => p.text).join(''), text)
+})
+
+test('a context is put where a request has it, and two are told apart by their notes', () => {
+  const [system, user] = [JSON.parse(messagesWith('[1] "Oslo"\n', 'where?', 'system')), JSON.parse(messagesWith('[1] Oslo', 'where?', 'user'))]
+  assert.deepEqual(system, [{ role: 'system', content: '[1] "Oslo"\n' }, { role: 'user', content: 'where?' }])
+  assert.deepEqual(user, [{ role: 'user', content: 'where?\n\n[1] Oslo' }])
+  const of = (...notes) => notes.map(note => ({ note }))
+  assert.deepEqual(beyond(of('a', 'b', 'c'), of('b')), [0, 2])
+  assert.deepEqual(beyond(of('a'), of('a', 'b')), [])
+  assert.deepEqual(beyond([], of('a')), [])
 })
 
 test('parts of a budget lie side by side, and never beyond its width', () => {

@@ -53,18 +53,25 @@ func TestConsolePolicies(t *testing.T) {
 	tiers := create("memoryos", map[string]any{"short_capacity": 1, "heat_threshold": 1})
 	b.step("nothing has moved", at(tiers, "memory"), text("Nothing has moved yet"))
 	b.look("tiers-empty")
-	for i, said := range []string{"I add fractions with a common denominator.", "Fractions need a common denominator, I think.", "I love maps and drew one of my village.", "The map of my village is 1 to 500.", "My graph is a straight line."} {
+	for i, said := range fractionsAndMaps {
 		say(tiers, fmt.Sprintf("2026-05-%02d", i+10), said, "Well done, Nora.")
 	}
 	g.await(t, "/v1/collections/"+tiers+"/sessions", "items", 1)
-	b.step("tiers, sessions by heat, and moves", chromedp.Reload(), text("Mid: sessions"), text("short → mid"), text("heat "))
+	b.step("tiers, sessions by heat, and moves", chromedp.Reload(), text("Mid: sessions"), text("short → mid"), text("heat"))
 	b.look("tiers")
-	b.step("a session with its pages", chromedp.Click(`.cards .cover`, chromedp.ByQuery), text("Pages"), text("recency"), text("here because"))
+	even := g.post(t, "/v1/collections", map[string]any{"name": "even", "policy": "memoryos", "policy_config": map[string]any{"short_capacity": 1, "heat_threshold": 1000}})["id"].(string)
+	for _, said := range fractionsAndMaps {
+		say(even, "2026-05-10", said, "Well done, Nora.")
+	}
+	b.step("heats that are equal are said once, without bars", at(even, "memory"), text("All of these have the same heat: "), holds(`document.querySelectorAll(".cards > .card").length === 2 && document.querySelectorAll("svg.heat").length === 0`))
+	b.look("tiers-even")
+	b.step("a session with its pages", at(tiers, "memory"), opened("of-memoryos"), chromedp.Click(`.cards .cover`, chromedp.ByQuery), text("Pages"), text("recency"), text("here because"))
 	b.look("session")
 
 	layers := g.post(t, "/v1/collections", map[string]any{"name": "layers", "policy": "layered"})["id"].(string)
 	say(layers, "2026-05-10", "My name is Nora. I live in Oslo.", "Noted.")
-	b.step("layers that agree", at(layers, "memory"), text("what was said lately"), text("What is known"), text("Oslo"), text("What contradicts"), text("Nothing. What cannot both be true"))
+	b.step("layers that agree", at(layers, "memory"), text("what was said lately"), text("What is known"), text("Oslo"), text("What contradicts"), text("Nothing. What cannot both be true"),
+		lists("working", "Said lately"), lists("episodic", "What happened and mattered"))
 	say(layers, "2026-05-12", "I live in Rome.", "Noted.")
 	b.step("what contradicts", chromedp.Reload(), text("said of the earlier time"), text("Oslo"), text("Rome"))
 	b.look("layers")
@@ -84,6 +91,21 @@ func TestConsolePolicies(t *testing.T) {
 	b.look("facts-sentences")
 	b.step("where there can be none there is no such view", at(bank, "notes"), text("kiln broke"), holds(`![...document.querySelectorAll(".tabs a")].some(a => a.innerText === "Facts")`))
 	b.done()
+}
+
+// fractionsAndMaps is what a pupil says of two themes, and begins with a third.
+var fractionsAndMaps = []string{
+	"I add fractions with a common denominator.",
+	"Fractions need a common denominator, I think.",
+	"I love maps and drew one of my village.",
+	"The map of my village is 1 to 500.",
+	"My graph is a straight line.",
+}
+
+// lists waits until a layer is listed with as many items as it has.
+func lists(layer, title string) chromedp.Action {
+	return eventually(fmt.Sprintf(`[...document.querySelectorAll(".fill")].find(f => f.querySelector("h2").innerText === %q)?.querySelector("strong").innerText ===
+		String(document.querySelectorAll('[aria-label="%s"] > li').length)`, layer, title))
 }
 
 // await waits until an answer has so many things in a list.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // A person talks with a memory, with and without a model, stops a model that is slow, and sees what a prompt
@@ -30,10 +31,31 @@ func TestConsoleTalk(t *testing.T) {
 		holds(`document.querySelector(".answer").innerText.includes("Oslo")`))
 	b.step("a mark opens its note", holds(fmt.Sprintf(`document.querySelector("a.mark").hash.startsWith("#/c/%s/notes/")`, c)))
 	b.look("chat")
+	opened := `document.querySelector(".cited")?.innerText.match(/Oslo|tea/) && document.activeElement === document.querySelector(".cited h2") && document.querySelector("a.mark").ariaExpanded === "true"`
+	b.step("beside the answer", chromedp.Click(`a.mark`, chromedp.ByQuery), eventually(opened), holds(`location.hash.endsWith("/chat") && document.querySelector(".turn") !== null`))
+	b.look("chat-source")
+	b.step("from which Escape leads back", chromedp.KeyEvent(kb.Escape), eventually(`!document.querySelector(".cited") && document.activeElement === document.querySelector("a.mark")`))
+	b.step("by keys alone", chromedp.KeyEvent("\r"), eventually(opened), chromedp.KeyEvent("\t\r"), eventually(`!document.querySelector(".cited") && document.activeElement === document.querySelector("a.mark")`))
 	b.step("the conversation is there after a look elsewhere", link("Notes"), text("live in Oslo"), link("Chat"), text("Where does Nora live?"))
 	b.step("the context of the question", chromedp.Click(`//a[normalize-space()="See its context"]`), text("of 2,000"),
 		holds(`document.querySelectorAll(".budget rect.hue0").length === 2 && document.querySelector("pre.prompt a.mark") && location.hash.includes("q=Where+does+Nora+live")`))
 	b.look("context")
+	b.step("as the messages of a request", button("Copy as system message"), text("Copied"))
+	garden := g.post(t, "/v1/collections", map[string]any{"name": "garden", "policy": "none"})["id"].(string)
+	var plants strings.Builder
+	for n := range 40 {
+		fmt.Fprintf(&plants, "{\"content\":\"Nora keeps plant number %d of her garden in the shade of the old wall by the river.\"}\n", n)
+	}
+	g.lines(t, "/v1/collections/"+garden+"/notes/bulk", plants.String())
+	b.step("two budgets side by side", chromedp.Navigate(g.url+"/console#/c/"+garden+"/context?q=Which+plants+does+Nora+keep"), text("of 2,000"),
+		chromedp.SetValue(`//main//label[contains(., "Beside")]/select`, "250"), eventually(`location.hash.includes("beside=250") && document.querySelectorAll(".two .budget").length === 2`),
+		eventually(`document.querySelector(".two h2").innerText === "250 tokens" && document.querySelectorAll('[aria-label="What 2,000 tokens add"] a').length > 5`), text("plant number 1"))
+	b.look("context-two")
+	var cited string
+	b.step("an answer is found again", chromedp.Navigate(g.url+"/console#/c/"+c+"/chat"), text("Where does Nora live?"), chromedp.Evaluate(`document.querySelector("a.mark").hash.split("/")[4]`, &cited))
+	g.send(t, http.MethodPatch, "/v1/collections/"+c+"/notes/"+cited, map[string]any{"content": "Nora lives in Rome."})
+	b.step("as it was, with a word when it has changed", chromedp.Click(`a.mark`, chromedp.ByQuery), text("It says something else by now."), eventually(opened))
+	b.step("and leads to the note", chromedp.Click(`//aside//a[normalize-space()="Open the note"]`), text("Nora lives in Rome."), text("History"), link("Chat"), text("Where does Nora live?"), holds(`!document.querySelector(".cited")`))
 	b.step("a question without an answer says so", chromedp.Navigate(g.url+"/console#/c/"+c+"/context"), text("What a prompt would get"))
 	b.look("context-empty")
 
