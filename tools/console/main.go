@@ -34,6 +34,7 @@ func run(args []string) error {
 	result := api.Build(api.BuildOptions{
 		EntryPointsAdvanced: []api.EntryPoint{{InputPath: filepath.Join(sources, "src/main.tsx"), OutputPath: "app"}},
 		AbsWorkingDir:       sources,
+		PreserveSymlinks:    true, // node_modules is a link: the names of the parts must not depend on where the tree is
 		Outdir:              args[1],
 		Bundle:              true,
 		// What few visits need, such as the graph, is loaded when it is asked for. Nothing else is shared between the parts, so that the
