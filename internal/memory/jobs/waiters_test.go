@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,16 +17,16 @@ import (
 // clock does not move while goroutines wait for one. Waiting on a real store is tested in internal/worker.
 type table struct {
 	job   memory.Job
-	reads int
+	reads atomic.Int64
 }
 
 func (f *table) Job(context.Context, tenant.Scope, uuid.UUID) (memory.Job, error) {
-	f.reads++
+	f.reads.Add(1)
 	return f.job, nil
 }
 
 func (f *table) JobsAhead(context.Context, tenant.Scope, uuid.UUID) (memory.Job, int, error) {
-	f.reads++
+	f.reads.Add(1)
 	return f.job, 0, nil
 }
 
@@ -37,15 +38,15 @@ func TestPolling(t *testing.T) {
 	yes, no := func() bool { return true }, func() bool { return false }
 	for name, c := range map[string]struct {
 		notified func() bool
-		want     int // the first and the last read, and one at each poll
+		want     int64 // the first and the last read, and one at each poll
 	}{"one process": {nil, 2 + 4}, "notified": {yes, 2 + 4}, "not notified": {no, 2 + 40}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := &table{job: memory.Job{ID: uuid.New(), State: memory.JobRunning}}
 				w := NewWaiters(f, WaitConfig{For: wait, Notified: c.notified})
-				if j, err := w.Wait(t.Context(), tenant.Scope{}, f.job.ID, 0); err != nil || j.State != memory.JobRunning || f.reads != c.want {
-					t.Errorf("the job is %+v, %v, after %d reads, want %d", j, err, f.reads, c.want)
+				if j, err := w.Wait(t.Context(), tenant.Scope{}, f.job.ID, 0); err != nil || j.State != memory.JobRunning || f.reads.Load() != c.want {
+					t.Errorf("the job is %+v, %v, after %d reads, want %d", j, err, f.reads.Load(), c.want)
 				}
 			})
 		})
@@ -72,13 +73,13 @@ func TestNotifications(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		reads := func(after string, want int) {
+		reads := func(after string, want int64) {
 			t.Helper()
 			synctest.Wait()
-			if f.reads != want {
-				t.Errorf("%d reads after %s, want %d", f.reads, after, want)
+			if f.reads.Load() != want {
+				t.Errorf("%d reads after %s, want %d", f.reads.Load(), after, want)
 			}
-			f.reads = 0
+			f.reads.Store(0)
 		}
 		reads("the beginning", 2)
 		w.Notify(uuid.New(), true)
