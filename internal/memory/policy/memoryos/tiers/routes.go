@@ -19,22 +19,22 @@ func (t *Service) Routes() route.Set {
 	}}
 }
 
-// sessionState is a session as callers see it.
+// sessionState is a session as callers see it. As in all answers, the names are in alphabetical order.
 type sessionState struct {
-	ID          uuid.UUID `json:"id"`
-	Theme       string    `json:"theme,omitempty"`
-	Summary     string    `json:"summary"`
-	Keywords    []string  `json:"keywords"`
-	Heat        float64   `json:"heat"`
-	Visits      int64     `json:"visits"`
 	Accesses    int64     `json:"accesses"`
-	Interaction int64     `json:"interaction"`
-	Recency     float64   `json:"recency"`
-	Fresh       int64     `json:"fresh"`
-	Pages       int64     `json:"pages"`
-	Damaged     string    `json:"damaged,omitempty"`
 	CreatedAt   time.Time `json:"created_at"`
+	Damaged     string    `json:"damaged,omitempty"`
+	Fresh       int64     `json:"fresh"`
+	Heat        float64   `json:"heat"`
+	ID          uuid.UUID `json:"id"`
+	Interaction int64     `json:"interaction"`
+	Keywords    []string  `json:"keywords"`
 	LastVisit   time.Time `json:"last_visit,omitzero"`
+	Pages       int64     `json:"pages"`
+	Recency     float64   `json:"recency"`
+	Summary     string    `json:"summary"`
+	Theme       string    `json:"theme,omitempty"`
+	Visits      int64     `json:"visits"`
 }
 
 func stateOf(s *Session) sessionState {
@@ -194,6 +194,18 @@ func (t *Service) getTiers(ctx context.Context, r *route.Request) (route.Reply, 
 	return route.Reply{Body: out, Revision: new(v.At)}, nil
 }
 
+// shownMove is a move as callers see it.
+type shownMove struct {
+	At      time.Time  `json:"at"`
+	From    string     `json:"from"`
+	Heat    float64    `json:"heat"`
+	Job     uuid.UUID  `json:"job,omitzero"`
+	Note    uuid.UUID  `json:"note"`
+	Reason  string     `json:"reason"`
+	Session *uuid.UUID `json:"session,omitempty"`
+	To      string     `json:"to"`
+}
+
 // listMoves answers why something moved between the tiers.
 func (t *Service) listMoves(ctx context.Context, r *route.Request) (route.Reply, error) {
 	p, err := r.Collection.Page()
@@ -204,9 +216,10 @@ func (t *Service) listMoves(ctx context.Context, r *route.Request) (route.Reply,
 	if err != nil {
 		return route.Reply{}, err
 	}
-	out := listed[Moved]{Items: append([]Moved{}, moves...), Revision: p.View.At}
-	for i := range out.Items {
-		out.Items[i].At = memory.Instant(out.Items[i].At)
+	out := listed[shownMove]{Items: []shownMove{}, Revision: p.View.At}
+	for i := range moves {
+		m := &moves[i]
+		out.Items = append(out.Items, shownMove{memory.Instant(m.At), m.From, m.Heat, m.Job, m.Note, m.Reason, m.Session, m.To})
 	}
 	out.NextCursor, err = p.Cursor(next)
 	return route.Reply{Body: out, Revision: new(p.View.At)}, err

@@ -316,7 +316,7 @@ func Dimensions(c *memory.Collection, n *memory.Note) (out []Dimension, ok bool)
 type Moved struct {
 	memoryos.Move
 
-	Job uuid.UUID `json:"job,omitzero"`
+	Job uuid.UUID
 }
 
 // Moves returns why pairs and sessions moved, newest first, of the jobs before one (uuid.Nil: from the newest). At
