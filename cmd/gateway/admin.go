@@ -159,12 +159,12 @@ func (c *gateway) keyCreate() *cobra.Command {
 
 // limitOf returns the ids of an application of a flag.
 func limitOf(ids map[string]string) (l app.Limit, err error) {
-	to := map[string]*string{"user": &l.User, "agent": &l.Agent, "app": &l.App, "run": &l.Run}
 	for name, id := range ids {
-		if to[name] == nil || id == "" {
+		to := l.ID(name)
+		if to == nil || id == "" {
 			return l, fmt.Errorf("--external: %q is no id of user, agent, app or run; write it like user=ida@example.com", name+"="+id)
 		}
-		*to[name] = id
+		*to = id
 	}
 	return l, nil
 }

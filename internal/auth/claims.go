@@ -150,8 +150,8 @@ func (c *claims) readLimit(m json.RawMessage) error {
 		return errors.New("not an object of ids")
 	}
 	for name, raw := range members {
-		to, ok := map[string]*string{"user": &c.limit.User, "agent": &c.limit.Agent, "app": &c.limit.App, "run": &c.limit.Run}[name]
-		if !ok {
+		to := c.limit.ID(name)
+		if to == nil {
 			return fmt.Errorf("no id is called %q", name)
 		}
 		if *to, err = readString(raw); err != nil {
