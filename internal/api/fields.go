@@ -62,14 +62,11 @@ type briefNote struct {
 
 // brief returns what is shown of a note where that is no more than a briefNote has: it is written without a detour over all fields.
 func (f noteFields) brief(n *memory.Note) (out *briefNote, ok bool) {
-	if !f[statementFields] || len(f) != defaultFields || n.Kind == memory.KindFact || n.Kind == memory.KindKnowledge {
+	if !f[statementFields] || f[embeddingField] || n.Kind == memory.KindFact || n.Kind == memory.KindKnowledge {
 		return nil, false
 	}
 	return &briefNote{n.Content, n.ID, optionalTime(n.OccurredAt)}, true
 }
-
-// defaultFields is how many entries the fields have that hits show by default.
-const defaultFields = 4
 
 // render returns the fields of a note as a JSON object, in the order of wire.Note.
 func (f noteFields) render(n *wire.Note) (json.RawMessage, error) {
