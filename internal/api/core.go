@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -276,8 +275,8 @@ func (s *Server) mountCore(deps Core) error {
 		"undoReview":    h.undoReview,
 	}
 	for id, next := range handlers {
-		if op := s.doc.operations[id]; op != nil && strings.Contains(op.path, "{collection}") {
-			handlers[id] = h.findsExternal(op, next)
+		if op := s.doc.operations[id]; op != nil {
+			handlers[id] = h.ofCollection(op, next)
 		}
 	}
 	if err := s.mountAll(handlers); err != nil {

@@ -101,6 +101,14 @@ func changeURL(c *gin.Context, change func(*url.URL)) {
 	c.Request = r
 }
 
+// ofCollection returns the handler of an operation: where its path has a collection, one that finds it by ids of an application, too.
+func (h *core) ofCollection(op *operation, next handler) handler {
+	if !strings.Contains(op.path, "{collection}") {
+		return next
+	}
+	return h.findsExternal(op, next)
+}
+
 // findsExternal returns a handler that calls next with the id of the collection in the path, where the query has the
 // ids of an application. The operation may create it.
 func (h *core) findsExternal(op *operation, next handler) handler {

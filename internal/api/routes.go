@@ -43,11 +43,7 @@ func (h *core) mountSet(doc *document, handlers map[string]route.Handler) error 
 		if op == nil {
 			return fmt.Errorf("api: the contract has no operation %q", id)
 		}
-		serve := h.serveRoute(op, next)
-		if strings.Contains(op.path, "{collection}") {
-			serve = h.findsExternal(op, serve)
-		}
-		if err := h.mountOperation(doc, id, serve); err != nil {
+		if err := h.mountOperation(doc, id, h.ofCollection(op, h.serveRoute(op, next))); err != nil {
 			return err
 		}
 	}
@@ -78,9 +74,6 @@ func (h *core) serveRoute(op *operation, next route.Handler) handler {
 			setRevision(c, *answer.Revision)
 		}
 		status := cmp.Or(answer.Status, http.StatusOK)
-		if answer.Accepted {
-			status = http.StatusAccepted
-		}
 		if raw, ok := answer.Body.(json.RawMessage); ok {
 			c.Data(status, mediaJSON, raw)
 			return nil

@@ -27,10 +27,12 @@ type Set struct {
 // Handler answers one operation. Errors are faults; package api renders them.
 type Handler func(ctx context.Context, r *Request) (Reply, error)
 
+// Accepted is the status of an answer whose work a job continues. Packages of the core import no HTTP.
+const Accepted = 202
+
 // Reply is an answer.
 type Reply struct {
 	Status   int              // 0: 200
-	Accepted bool             // 202: a job continues the work
 	Body     any              // rendered as JSON; a json.RawMessage is sent as it is
 	Revision *memory.Revision // that was read or written; nil: the answer is not of one
 }
@@ -48,7 +50,7 @@ type Request struct {
 	Reserve func() (wait Wait, leave func(), err error)
 
 	Collection Collection
-	// EndTurn allows another request of the tenant be worked on. It is called before a wait for a model.
+	// EndTurn allows another request of the tenant to be worked on. It is called before a wait for a model.
 	EndTurn func()
 	// Wrote counts notes that the request has written, for its trace.
 	Wrote func(n int)

@@ -38,7 +38,7 @@ func (l *Service) importFile(ctx context.Context, r *route.Request) (route.Reply
 		return route.Reply{}, err
 	}
 	done, err := l.Import(ctx, r.Scope, ref, r.Body, r.Query.Get("agent"))
-	return route.Reply{Accepted: true, Body: report{
+	return route.Reply{Status: route.Accepted, Body: report{
 		Agent: done.Agent, Blocks: done.Blocks, Messages: done.Messages, Passages: done.Passages, Rules: done.Rules, Tools: done.Tools,
 		NotCarried: append([]Left{}, done.Left...), Job: reportJob{done.Job.ID, done.Job.State},
 	}}, err
