@@ -32,17 +32,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/said"
 )
 
 // firstFiles are what the names of the first files begin with.
 const firstFiles = "assistant,chinese,languages,people"
 
-// isBelieved reports whether a dialogue only measures, by the rule of the corpus (Labeled.Believed in internal/eval).
-func isBelieved(id string) bool {
-	return slices.ContainsFunc([]string{"people-2-", "chinese-2-", "n3-", "rail-", "coast-"}, func(begin string) bool { return strings.HasPrefix(id, begin) }) ||
-		strings.HasSuffix(id, "3") || strings.HasSuffix(id, "8")
-}
+// isBelieved reports whether a dialogue only measures.
+func isBelieved(id string) bool { return (&eval.Labeled{ID: id}).Believed() }
 
 func main() {
 	data := flag.String("data", "corpus/dialogues", "folder with the labeled dialogues")
