@@ -160,11 +160,10 @@ func (c *gateway) keyCreate() *cobra.Command {
 // limitOf returns the ids of an application of a flag.
 func limitOf(ids map[string]string) (l app.Limit, err error) {
 	for name, id := range ids {
-		to := l.ID(name)
-		if to == nil || id == "" {
+		var ok bool
+		if l, ok = l.With(name, id); !ok || id == "" {
 			return l, fmt.Errorf("--external: %q is no id of user, agent, app or run; write it like user=ida@example.com", name+"="+id)
 		}
-		*to = id
 	}
 	return l, nil
 }

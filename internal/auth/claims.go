@@ -150,16 +150,18 @@ func (c *claims) readLimit(m json.RawMessage) error {
 		return errors.New("not an object of ids")
 	}
 	for name, raw := range members {
-		to := c.limit.ID(name)
-		if to == nil {
+		id, err := readString(raw)
+		if err != nil {
+			return err
+		}
+		limit, ok := c.limit.With(name, id)
+		if !ok {
 			return fmt.Errorf("no id is called %q", name)
 		}
-		if *to, err = readString(raw); err != nil {
+		if err := memory.CheckExternalID(name, id); err != nil {
 			return err
 		}
-		if err := memory.CheckExternalID(name, *to); err != nil {
-			return err
-		}
+		c.limit = limit
 	}
 	return nil
 }

@@ -44,16 +44,21 @@ func (l Limit) And(o Limit) (both Limit, ok bool) {
 	return both, ok
 }
 
-// ID returns the id with a name in the API, to read or set it; nil for a name of none.
-func (l *Limit) ID(name string) *string {
-	return map[string]*string{"user": &l.User, "agent": &l.Agent, "app": &l.App, "run": &l.Run}[name]
+// With returns the limit with an id, by its name in the API. ok is false for a name of none.
+func (l Limit) With(name, id string) (_ Limit, ok bool) {
+	to := map[string]*string{"user": &l.User, "agent": &l.Agent, "app": &l.App, "run": &l.Run}[name]
+	if to == nil {
+		return l, false
+	}
+	*to = id
+	return l, true
 }
 
 // IDs returns the ids that are set, by their names in the API; nil for none.
 func (l Limit) IDs() map[string]string {
 	var out map[string]string
-	for _, name := range []string{"user", "agent", "app", "run"} {
-		if id := *l.ID(name); id != "" {
+	for name, id := range map[string]string{"user": l.User, "agent": l.Agent, "app": l.App, "run": l.Run} {
+		if id != "" {
 			if out == nil {
 				out = map[string]string{}
 			}
