@@ -65,5 +65,5 @@ func (h *access) deleteAgent(c *gin.Context) error {
 }
 
 func wireAgent(a tenant.Agent) wire.Agent {
-	return wire.Agent{ID: a.ID, Name: a.Name, DisplayName: optional(a.DisplayName), CreatedAt: wireTime(a.CreatedAt)}
+	return wire.Agent{ID: a.ID, Name: a.Name, DisplayName: wire.Optional(a.DisplayName), CreatedAt: wire.Time(a.CreatedAt)}
 }

@@ -50,6 +50,6 @@ func (h *access) listAudit(c *gin.Context) error {
 
 func wireAudit(e *memory.AuditEntry) wire.AuditEntry {
 	return wire.AuditEntry{
-		ID: e.ID, At: wireTime(e.At), Actor: e.Actor, Action: e.Action, Target: optional(e.Target), Detail: e.Detail,
+		ID: e.ID, At: wire.Time(e.At), Actor: e.Actor, Action: e.Action, Target: wire.Optional(e.Target), Detail: e.Detail,
 	}
 }

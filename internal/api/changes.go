@@ -104,7 +104,7 @@ func (h *core) sendChanges(ctx context.Context, s tenant.Scope, id uuid.UUID, af
 
 func wireChange(ch *memory.Change) wire.Change {
 	out := wire.Change{
-		Revision: int64(ch.Revision), At: wireTime(ch.At), Actor: ch.Actor, Job: optional(ch.Job), Cause: string(ch.Cause),
+		Revision: int64(ch.Revision), At: wire.Time(ch.At), Actor: ch.Actor, Job: wire.Optional(ch.Job), Cause: string(ch.Cause),
 		Notes: make([]wire.ChangedNote, len(ch.Notes)), Links: make([]wire.LinkChange, len(ch.Links)),
 	}
 	for i, n := range ch.Notes {

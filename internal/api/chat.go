@@ -168,9 +168,9 @@ func (h *core) turns(m *wire.Message) ([]chat.Turn, error) {
 
 func wireAnswer(a *chat.Answer) wire.ChatAnswer {
 	out := wire.ChatAnswer{
-		Reply: a.Reply, Citations: wireCitations(a.Citations), Tokens: a.Tokens, Model: optional(a.Model),
-		Offline: optional(a.Offline), Remembered: a.Remembered, Degraded: optional(a.Degraded),
-		Answerable: a.Answerable, Withheld: optional(a.Withheld),
+		Reply: a.Reply, Citations: wireCitations(a.Citations), Tokens: a.Tokens, Model: wire.Optional(a.Model),
+		Offline: wire.Optional(a.Offline), Remembered: a.Remembered, Degraded: wire.Optional(a.Degraded),
+		Answerable: a.Answerable, Withheld: wire.Optional(a.Withheld),
 	}
 	if a.Usage != nil {
 		out.Usage = &wire.ChatUsage{PromptTokens: a.Usage.PromptTokens, CompletionTokens: a.Usage.CompletionTokens}

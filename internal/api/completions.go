@@ -45,7 +45,7 @@ func (h *core) complete(c *gin.Context, ask func(context.Context, tenant.Scope, 
 	done, err := ask(ctx, scope(c), h.namedCollection(c), rawBody(c))
 	if refused, ok := errors.AsType[*chat.Refused](err); ok {
 		// A refusal of the endpoint is passed on unchanged.
-		c.Data(refused.Status, valueOr(optional(refused.ContentType), mediaJSON), refused.Body)
+		c.Data(refused.Status, valueOr(wire.Optional(refused.ContentType), mediaJSON), refused.Body)
 		return nil
 	}
 	if err != nil {

@@ -82,8 +82,8 @@ func (h *core) citedNotes(c *gin.Context, v memory.View, cited []memory.Note, fi
 func wireContext(built *recall.Context) wire.ContextAnswer {
 	out := wire.ContextAnswer{
 		Text: built.Text, Tokens: built.Tokens, Citations: wireCitations(built.Citations),
-		Parts: make([]wire.ContextPart, 0, len(built.Parts)), Encoding: wire.TokenEncoding(built.Encoding), Degraded: optional(built.Degraded),
-		Dates: built.Dates, Answerable: built.Answerable, Withheld: optional(built.Withheld),
+		Parts: make([]wire.ContextPart, 0, len(built.Parts)), Encoding: wire.TokenEncoding(built.Encoding), Degraded: wire.Optional(built.Degraded),
+		Dates: built.Dates, Answerable: built.Answerable, Withheld: wire.Optional(built.Withheld),
 	}
 	for _, p := range built.Parts {
 		out.Parts = append(out.Parts, wire.ContextPart{

@@ -120,19 +120,19 @@ func importLine(n *recall.NoteView, links []memory.Link) (wire.ImportNote, error
 		supplied[i] = wire.ImportNoteSupplied(field)
 	}
 	out := wire.ImportNote{
-		ID: n.ID, Kind: new(wire.Kind(n.Kind)), Key: optional(n.Key), Content: n.Content, Context: optional(n.Context), Keywords: n.Keywords,
-		Tags: n.Tags, Category: optional(n.Category), Importance: &n.Importance, State: &state, Supplied: &supplied,
-		Analyst:   optional(wire.ImportNoteAnalyst(n.Analyst)),
-		CreatedAt: new(n.CreatedAt.Format(exportTime)), OccurredAt: optional(timeText(n.OccurredAt)), ExpiresAt: optional(timeText(n.ExpiresAt)),
+		ID: n.ID, Kind: new(wire.Kind(n.Kind)), Key: wire.Optional(n.Key), Content: n.Content, Context: wire.Optional(n.Context), Keywords: n.Keywords,
+		Tags: n.Tags, Category: wire.Optional(n.Category), Importance: &n.Importance, State: &state, Supplied: &supplied,
+		Analyst:   wire.Optional(wire.ImportNoteAnalyst(n.Analyst)),
+		CreatedAt: new(n.CreatedAt.Format(exportTime)), OccurredAt: wire.Optional(timeText(n.OccurredAt)), ExpiresAt: wire.Optional(timeText(n.ExpiresAt)),
 	}
 	if len(attributes) > 0 {
 		out.Attributes = &attributes
 	}
 	if p := n.Provenance; len(p.Sources) > 0 || p.Stale || p.Agent != "" {
-		out.Provenance = &wire.ImportProvenance{Sources: p.Sources, Stale: optional(p.Stale), Agent: optional(p.Agent)}
+		out.Provenance = &wire.ImportProvenance{Sources: p.Sources, Stale: wire.Optional(p.Stale), Agent: wire.Optional(p.Agent)}
 	}
 	if u := n.Usage; u.AccessCount > 0 || u.CurrentStrength() != 1 || !u.LastAccess.IsZero() {
-		out.Usage = &wire.NoteUsage{AccessCount: u.AccessCount, LastAccess: optionalTime(u.LastAccess), Strength: u.CurrentStrength()}
+		out.Usage = &wire.NoteUsage{AccessCount: u.AccessCount, LastAccess: wire.OptionalTime(u.LastAccess), Strength: u.CurrentStrength()}
 	}
 	for _, l := range links {
 		raw, err := json.Marshal(struct {

@@ -89,7 +89,7 @@ func wireLimit(l tenant.Limit) *wire.External {
 	if l.IsZero() {
 		return nil
 	}
-	return &wire.External{User: optional(l.User), Agent: optional(l.Agent), App: optional(l.App), Run: optional(l.Run)}
+	return &wire.External{User: wire.Optional(l.User), Agent: wire.Optional(l.Agent), App: wire.Optional(l.App), Run: wire.Optional(l.Run)}
 }
 
 // changeURL replaces the URL of a request by a changed copy.

@@ -57,7 +57,7 @@ func (h *core) listFacts(c *gin.Context) error {
 func wireFact(f *recall.Fact) wire.Fact {
 	return wire.Fact{
 		Subject: f.Subject, Relation: f.Relation, Object: f.Object, SubjectID: f.SubjectID, ObjectID: f.ObjectID, Valid: f.Valid,
-		ValidFrom: optionalTime(f.ValidFrom), InvalidatedAt: optionalTime(f.InvalidatedAt), Contested: optional(f.Contested), Mentions: f.Mentions,
+		ValidFrom: wire.OptionalTime(f.ValidFrom), InvalidatedAt: wire.OptionalTime(f.InvalidatedAt), Contested: wire.Optional(f.Contested), Mentions: f.Mentions,
 		Confidence: f.Confidence, Sources: nonNilList(f.Sources),
 	}
 }

@@ -65,7 +65,7 @@ func (f noteFields) brief(n *memory.Note) (out *briefNote, ok bool) {
 	if !f[statementFields] || f[embeddingField] || n.Kind == memory.KindFact || n.Kind == memory.KindKnowledge {
 		return nil, false
 	}
-	return &briefNote{n.Content, n.ID, optionalTime(n.OccurredAt)}, true
+	return &briefNote{n.Content, n.ID, wire.OptionalTime(n.OccurredAt)}, true
 }
 
 // render returns the fields of a note as a JSON object, in the order of wire.Note.

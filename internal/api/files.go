@@ -130,8 +130,8 @@ func (h *core) wireFolders(c *gin.Context, page []notes.CollectionView) ([]wire.
 	for i := range page {
 		it := &page[i].Collection
 		f := wire.Folder{
-			ID: it.ID, Name: it.Name, DisplayName: optional(it.DisplayName), Agent: optional(it.AgentName), Embedder: it.Embedder,
-			Attached: attached[it.ID], CreatedAt: wireTime(it.CreatedAt),
+			ID: it.ID, Name: it.Name, DisplayName: wire.Optional(it.DisplayName), Agent: wire.Optional(it.AgentName), Embedder: it.Embedder,
+			Attached: attached[it.ID], CreatedAt: wire.Time(it.CreatedAt),
 		}
 		if f.Attached == nil {
 			f.Attached = []uuid.UUID{}
@@ -285,6 +285,6 @@ func (h *core) deleteFile(c *gin.Context) error {
 func wireFile(f *files.File) wire.File {
 	return wire.File{
 		ID: f.ID, Name: f.Name, MediaType: f.Media, Bytes: f.Bytes, Tokens: f.Tokens, Chunks: f.Chunks, Pages: f.Pages,
-		State: wire.FileState(f.State), Error: optional(f.Error), CreatedAt: wireTime(f.CreatedAt), ExpiresAt: optionalTime(f.ExpiresAt),
+		State: wire.FileState(f.State), Error: wire.Optional(f.Error), CreatedAt: wire.Time(f.CreatedAt), ExpiresAt: wire.OptionalTime(f.ExpiresAt),
 	}
 }

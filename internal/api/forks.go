@@ -234,7 +234,7 @@ func (h *core) listSnapshots(c *gin.Context) error {
 }
 
 func wireSnapshot(n *memory.Snapshot) wire.Snapshot {
-	return wire.Snapshot{Name: n.Name, Revision: int64(n.Revision), CreatedAt: wireTime(n.CreatedAt)}
+	return wire.Snapshot{Name: n.Name, Revision: int64(n.Revision), CreatedAt: wire.Time(n.CreatedAt)}
 }
 
 func (h *core) createSnapshot(c *gin.Context) error {
@@ -285,7 +285,7 @@ func (h *core) blameNote(c *gin.Context) error {
 	out := wire.Blame{Fields: make(map[string]wire.FieldOrigin, len(fields))}
 	for name, x := range fields {
 		out.Fields[name] = wire.FieldOrigin{
-			Revision: int64(x.Revision), At: wireTime(x.At), Actor: x.Actor, Cause: string(x.Cause), Job: optional(x.Job), Agent: optional(x.Agent),
+			Revision: int64(x.Revision), At: wire.Time(x.At), Actor: x.Actor, Cause: string(x.Cause), Job: wire.Optional(x.Job), Agent: wire.Optional(x.Agent),
 		}
 	}
 	setRevision(c, v.At)

@@ -61,8 +61,8 @@ func (h *core) replyHistory(c *gin.Context, v memory.View, id uuid.UUID, cur *cu
 
 func (h *core) historyEntry(ctx context.Context, s tenant.Scope, e *memory.HistoryEntry) (wire.HistoryEntry, error) {
 	out := wire.HistoryEntry{
-		Revision: int64(e.Note.From), ChangedAt: wireTime(e.Changeset.At), Actor: e.Changeset.Actor, Cause: string(e.Changeset.Cause),
-		Job: optional(e.Changeset.Job), Trigger: optional(e.Changeset.Trigger),
+		Revision: int64(e.Note.From), ChangedAt: wire.Time(e.Changeset.At), Actor: e.Changeset.Actor, Cause: string(e.Changeset.Cause),
+		Job: wire.Optional(e.Changeset.Job), Trigger: wire.Optional(e.Changeset.Trigger),
 	}
 	if e.Note.Deleted {
 		out.Deleted = new(true)

@@ -93,14 +93,14 @@ func keyPath(c *gin.Context) (uuid.UUID, error) {
 func replyCreatedKey(c *gin.Context, k *auth.CreatedKey) error {
 	return reply(c, http.StatusCreated, wire.APIKeyCreated{
 		ID: k.ID.String(), Key: k.Text, Prefix: k.Prefix, Scopes: wireScopes(k.Permissions),
-		Agent: optional(k.AgentName), External: wireLimit(k.Limit), ExpiresAt: optionalTime(k.ExpiresAt),
+		Agent: wire.Optional(k.AgentName), External: wireLimit(k.Limit), ExpiresAt: wire.OptionalTime(k.ExpiresAt),
 	})
 }
 
 func wireKey(k *auth.Key) wire.APIKey {
 	return wire.APIKey{
-		ID: k.ID.String(), Prefix: k.Prefix, DisplayName: optional(k.Name), Scopes: wireScopes(k.Permissions),
-		Agent: optional(k.AgentName), External: wireLimit(k.Limit), CreatedAt: wireTime(k.CreatedAt),
-		ExpiresAt: optionalTime(k.ExpiresAt), RevokedAt: optionalTime(k.RevokedAt),
+		ID: k.ID.String(), Prefix: k.Prefix, DisplayName: wire.Optional(k.Name), Scopes: wireScopes(k.Permissions),
+		Agent: wire.Optional(k.AgentName), External: wireLimit(k.Limit), CreatedAt: wire.Time(k.CreatedAt),
+		ExpiresAt: wire.OptionalTime(k.ExpiresAt), RevokedAt: wire.OptionalTime(k.RevokedAt),
 	}
 }

@@ -40,7 +40,7 @@ func (h *core) recallLayers(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	out := wire.RecallAnswer{Aim: optional(wire.LayerName(found.Aim.Layer)), Degraded: optional(found.Degraded), Revision: int64(v.At)}
+	out := wire.RecallAnswer{Aim: wire.Optional(wire.LayerName(found.Aim.Layer)), Degraded: wire.Optional(found.Degraded), Revision: int64(v.At)}
 	if combined {
 		out.Items, found.Layers = new(wireLayerHits(items, combined, explain)), nil
 	}
@@ -95,8 +95,8 @@ func (h *core) listLayers(c *gin.Context) error {
 	out := wire.LayerList{Items: make([]wire.LayerState, 0, len(states)), Revision: int64(v.At)}
 	for _, st := range states {
 		out.Items = append(out.Items, wire.LayerState{
-			Layer: wire.LayerName(st.Layer), Count: st.Count, Capacity: optional(st.Capacity),
-			Oldest: optionalTime(st.Oldest), Newest: optionalTime(st.Newest), Contested: optional(st.Contested),
+			Layer: wire.LayerName(st.Layer), Count: st.Count, Capacity: wire.Optional(st.Capacity),
+			Oldest: wire.OptionalTime(st.Oldest), Newest: wire.OptionalTime(st.Newest), Contested: wire.Optional(st.Contested),
 		})
 	}
 	setRevision(c, v.At)

@@ -96,13 +96,13 @@ func (h *core) getGraph(c *gin.Context) error {
 		return err
 	}
 	out := wire.Graph{
-		Nodes: make([]wire.GraphNode, 0, len(g.Nodes)), Links: wireLinks(g.Links), Truncated: optional(g.Truncated), Revision: int64(v.At),
+		Nodes: make([]wire.GraphNode, 0, len(g.Nodes)), Links: wireLinks(g.Links), Truncated: wire.Optional(g.Truncated), Revision: int64(v.At),
 	}
 	for i := range g.Nodes {
 		n := &g.Nodes[i].Note
 		out.Nodes = append(out.Nodes, wire.GraphNode{
 			ID: n.ID, Kind: wire.Kind(n.Kind), Content: n.Content, Context: n.Context, Keywords: nonNilList(n.Keywords), Tags: nonNilList(n.Tags),
-			Category: optional(n.Category), State: wire.NoteState(n.State), Distance: g.Nodes[i].Distance,
+			Category: wire.Optional(n.Category), State: wire.NoteState(n.State), Distance: g.Nodes[i].Distance,
 		})
 	}
 	setRevision(c, v.At)

@@ -63,7 +63,7 @@ func (h *core) addMessages(c *gin.Context) error {
 		h.waitForMessages(c, ref, &w)
 	}
 	out := wire.MessagesAccepted{
-		Messages: make([]wire.MessageRef, 0, len(w.Messages)), Revision: int64(w.Revision), Job: wireJobRef(w.Job), Unread: optional(in.unread),
+		Messages: make([]wire.MessageRef, 0, len(w.Messages)), Revision: int64(w.Revision), Job: wireJobRef(w.Job), Unread: wire.Optional(in.unread),
 	}
 	if wait && scope(c).Allows(tenant.NotesRead) {
 		out.Learned = new(h.learned(c, &w))
@@ -122,7 +122,7 @@ func (h *core) learned(c *gin.Context, w *notes.MessagesWritten) []wire.LearnedM
 			continue
 		}
 		for _, l := range memory.LearnedOf(job) {
-			out = append(out, wire.LearnedMemory{Memory: l.Memory, Event: wire.LearnedEvent(l.Event), Note: l.Note, Previous: optional(l.Previous)})
+			out = append(out, wire.LearnedMemory{Memory: l.Memory, Event: wire.LearnedEvent(l.Event), Note: l.Note, Previous: wire.Optional(l.Previous)})
 		}
 	}
 	return out
@@ -455,7 +455,7 @@ func (h *core) searchMessages(c *gin.Context, expr filter.Expr) error {
 	if err != nil {
 		return err
 	}
-	out := wire.MessageList{Items: make([]wire.StoredMessage, 0, len(found.Hits)), Revision: int64(v.At), Degraded: optional(found.Degraded)}
+	out := wire.MessageList{Items: make([]wire.StoredMessage, 0, len(found.Hits)), Revision: int64(v.At), Degraded: wire.Optional(found.Degraded)}
 	for i := range found.Hits {
 		m := wireMessage(&found.Hits[i].Note.Note)
 		m.Score = &found.Hits[i].Score
@@ -469,8 +469,8 @@ func (h *core) searchMessages(c *gin.Context, expr filter.Expr) error {
 func wireMessage(n *memory.Note) wire.StoredMessage {
 	said := memory.UtteranceOf(n)
 	out := wire.StoredMessage{
-		ID: n.ID, MessageID: optional(n.Key), Role: wire.MessageRole(said.Role), Content: n.Content, Name: optional(said.Name),
-		OccurredAt: wireTime(n.OccurredAt), CreatedAt: wireTime(n.CreatedAt), Revision: int64(n.From), State: wire.NoteState(n.State),
+		ID: n.ID, MessageID: wire.Optional(n.Key), Role: wire.MessageRole(said.Role), Content: n.Content, Name: wire.Optional(said.Name),
+		OccurredAt: wire.Time(n.OccurredAt), CreatedAt: wire.Time(n.CreatedAt), Revision: int64(n.From), State: wire.NoteState(n.State),
 	}
 	switch s := n.Attributes[memory.AttrSession]; s.(type) {
 	case nil:
@@ -481,7 +481,7 @@ func wireMessage(n *memory.Note) wire.StoredMessage {
 		out.Turn = &turn
 	}
 	if at, ok := memory.ExpiryOf(n.Attributes); ok {
-		out.ExpiresAt = optionalTime(at)
+		out.ExpiresAt = wire.OptionalTime(at)
 	}
 	if n.Attributes[memory.AttrRecall] == true {
 		out.Recalled = new(true)

@@ -79,8 +79,8 @@ func (h *access) deleteGrant(c *gin.Context) error {
 
 func wireGrant(g *auth.Grant) wire.Grant {
 	out := wire.Grant{
-		ID: g.ID.Grant, Client: optional(g.Client), RedirectURI: g.Redirect, Resource: g.Resource, Scopes: wireScopes(g.Permissions),
-		APIKey: g.Key, External: wireLimit(g.Limit), CreatedAt: wireTime(g.CreatedAt), UsedAt: wireTime(g.UsedAt), ExpiresAt: wireTime(g.ExpiresAt),
+		ID: g.ID.Grant, Client: wire.Optional(g.Client), RedirectURI: g.Redirect, Resource: g.Resource, Scopes: wireScopes(g.Permissions),
+		APIKey: g.Key, External: wireLimit(g.Limit), CreatedAt: wire.Time(g.CreatedAt), UsedAt: wire.Time(g.UsedAt), ExpiresAt: wire.Time(g.ExpiresAt),
 	}
 	return out
 }

@@ -35,7 +35,7 @@ func (h *core) listPolicies(c *gin.Context) error {
 
 func wireReading(r memory.Reading) wire.PolicyReading {
 	out := wire.PolicyReading{
-		Kinds: make([]wire.Kind, 0, len(r.Kinds)), Pinned: make([]wire.Kind, 0, len(r.Pinned)), Recent: r.Recent, K: optional(r.K),
+		Kinds: make([]wire.Kind, 0, len(r.Kinds)), Pinned: make([]wire.Kind, 0, len(r.Pinned)), Recent: r.Recent, K: wire.Optional(r.K),
 		ByDate: r.ByDate, Graph: r.Graph, Messages: r.Messages, ExpandLinks: r.ExpandLinks, PieceChars: r.PieceChars,
 	}
 	for _, k := range r.Kinds {
@@ -119,7 +119,7 @@ func (h *core) forget(c *gin.Context) error {
 	}
 	setRevision(c, acted.Revision)
 	return reply(c, http.StatusOK, wire.ForgetAnswer{
-		DryRun: dry, Mode: said.Mode, Items: nonNilList(said.Items), Forgotten: said.Forgotten, Looked: said.Pieces, Left: optional(said.Left),
+		DryRun: dry, Mode: said.Mode, Items: nonNilList(said.Items), Forgotten: said.Forgotten, Looked: said.Pieces, Left: wire.Optional(said.Left),
 		Revision: int64(acted.Revision),
 	})
 }

@@ -21,10 +21,10 @@ func wireNote(n *memory.Note, links []memory.Link, usage *memory.Usage, embeddin
 	out := wire.Note{
 		ID: n.ID, Collection: n.Collection, Kind: wire.Kind(n.Kind),
 		Content: n.Content, Context: n.Context, Keywords: nonNilList(n.Keywords), Tags: nonNilList(n.Tags),
-		Category: optional(n.Category), Attributes: nonNilObject(n.Attributes), Importance: new(n.Importance),
-		OccurredAt: optionalTime(n.OccurredAt), ExpiresAt: optionalTime(n.ExpiresAt), CreatedAt: wireTime(n.CreatedAt), UpdatedAt: wireTime(n.UpdatedAt),
-		Revision: int64(n.From), State: wire.NoteState(n.State), Error: optional(n.Error),
-		Analyst: optional(wire.NoteAnalyst(n.Analyst)), Links: wireNoteLinks(links), Embedder: optional(n.Embedder),
+		Category: wire.Optional(n.Category), Attributes: nonNilObject(n.Attributes), Importance: new(n.Importance),
+		OccurredAt: wire.OptionalTime(n.OccurredAt), ExpiresAt: wire.OptionalTime(n.ExpiresAt), CreatedAt: wire.Time(n.CreatedAt), UpdatedAt: wire.Time(n.UpdatedAt),
+		Revision: int64(n.From), State: wire.NoteState(n.State), Error: wire.Optional(n.Error),
+		Analyst: wire.Optional(wire.NoteAnalyst(n.Analyst)), Links: wireNoteLinks(links), Embedder: wire.Optional(n.Embedder),
 		Provenance: wireProvenance(&n.Provenance),
 	}
 	if sure, ok := memory.ConfidenceOf(n); ok {
@@ -38,7 +38,7 @@ func wireNote(n *memory.Note, links []memory.Link, usage *memory.Usage, embeddin
 	}
 	if usage != nil {
 		out.Usage = &wire.NoteUsage{
-			AccessCount: usage.AccessCount, LastAccess: optionalTime(usage.LastAccess), Strength: usage.CurrentStrength(),
+			AccessCount: usage.AccessCount, LastAccess: wire.OptionalTime(usage.LastAccess), Strength: usage.CurrentStrength(),
 		}
 	}
 	return out
@@ -61,7 +61,7 @@ func wireLinks(links []memory.Link) []wire.Link {
 	for _, l := range links {
 		w := wire.Link{
 			Source: l.Source, Target: l.Target, Relation: l.Relation, Confidence: l.Confidence,
-			CreatedAt: optionalTime(l.CreatedAt),
+			CreatedAt: wire.OptionalTime(l.CreatedAt),
 		}
 		if len(l.Attributes) > 0 {
 			w.Attributes = l.Attributes
@@ -75,22 +75,22 @@ func wireProvenance(p *memory.Provenance) *wire.Provenance {
 	if len(p.Sources) == 0 && p.Actor == "" && p.Agent == "" && p.Job == nil && !p.Stale {
 		return nil
 	}
-	return &wire.Provenance{Sources: p.Sources, Actor: optional(p.Actor), Agent: optional(p.Agent), Job: p.Job, Stale: optional(p.Stale)}
+	return &wire.Provenance{Sources: p.Sources, Actor: wire.Optional(p.Actor), Agent: wire.Optional(p.Agent), Job: p.Job, Stale: wire.Optional(p.Stale)}
 }
 
 func wireCollection(c *memory.Collection, counts *memory.Counts) wire.Collection {
 	out := wire.Collection{
-		ID: c.ID, Name: c.Name, DisplayName: optional(c.DisplayName), Agent: optional(c.AgentName),
+		ID: c.ID, Name: c.Name, DisplayName: wire.Optional(c.DisplayName), Agent: wire.Optional(c.AgentName),
 		Policy: c.Policy, PolicyConfig: nonNilObject(decodeObject(c.PolicyConfig)), Embedder: c.Embedder,
-		State: optional(wire.CollectionState(c.State)), Ephemeral: optional(c.Ephemeral),
-		HeadRevision: int64(c.Head), FloorRevision: optional(int64(c.Floor)),
-		ExpiresAt: optionalTime(c.ExpiresAt), CreatedAt: wireTime(c.CreatedAt), UpdatedAt: optionalTime(c.UpdatedAt),
+		State: wire.Optional(wire.CollectionState(c.State)), Ephemeral: wire.Optional(c.Ephemeral),
+		HeadRevision: int64(c.Head), FloorRevision: wire.Optional(int64(c.Floor)),
+		ExpiresAt: wire.OptionalTime(c.ExpiresAt), CreatedAt: wire.Time(c.CreatedAt), UpdatedAt: wire.OptionalTime(c.UpdatedAt),
 	}
 	if len(c.Metadata) > 0 {
 		out.Metadata = c.Metadata
 	}
 	if e := c.External; !e.IsZero() {
-		out.External = &wire.External{User: optional(e.User), Agent: optional(e.Agent), App: optional(e.App), Run: optional(e.Run)}
+		out.External = &wire.External{User: wire.Optional(e.User), Agent: wire.Optional(e.Agent), App: wire.Optional(e.App), Run: wire.Optional(e.Run)}
 	}
 	if c.Parent != uuid.Nil {
 		out.Parent = &wire.Layer{Collection: c.Parent, Revision: int64(c.ParentRevision)}
@@ -117,7 +117,7 @@ func wireLayers(layers []memory.Layer) []wire.Layer {
 
 func wireIndex(i recall.IndexState) *wire.IndexState {
 	return &wire.IndexState{
-		State: wire.IndexStateState(i.State), Revision: optional(int64(i.Revision)), Notes: optional(i.Notes), Bytes: optional(i.Bytes),
+		State: wire.IndexStateState(i.State), Revision: wire.Optional(int64(i.Revision)), Notes: wire.Optional(i.Notes), Bytes: wire.Optional(i.Bytes),
 	}
 }
 
@@ -131,15 +131,15 @@ func wireJobRef(j *memory.Job) *wire.JobRef {
 // wireJob renders a job. The time of its next try is shown while it waits for it.
 func wireJob(j *memory.Job, now time.Time) wire.Job {
 	out := wire.Job{
-		ID: j.ID, Kind: string(j.Kind), State: wire.JobState(j.Shown(now)), Collection: optional(j.Collection), Note: optional(j.Note),
-		Attempts: j.Attempts, Losses: optional(j.Losses + max(0, j.Claims-1)), Error: optional(j.Error), Result: decodeObject(j.Result),
-		CreatedAt: wireTime(j.CreatedAt), FinishedAt: optionalTime(j.FinishedAt),
+		ID: j.ID, Kind: string(j.Kind), State: wire.JobState(j.Shown(now)), Collection: wire.Optional(j.Collection), Note: wire.Optional(j.Note),
+		Attempts: j.Attempts, Losses: wire.Optional(j.Losses + max(0, j.Claims-1)), Error: wire.Optional(j.Error), Result: decodeObject(j.Result),
+		CreatedAt: wire.Time(j.CreatedAt), FinishedAt: wire.OptionalTime(j.FinishedAt),
 	}
 	if j.Progress != nil {
 		out.Progress = &wire.Progress{Done: j.Progress.Done, Total: j.Progress.Total}
 	}
 	if j.State == memory.JobQueued && j.NotBefore.After(now) {
-		out.NextTryAt = optionalTime(j.NotBefore)
+		out.NextTryAt = wire.OptionalTime(j.NotBefore)
 	}
 	return out
 }
@@ -147,9 +147,9 @@ func wireJob(j *memory.Job, now time.Time) wire.Job {
 func wireReview(r *memory.Review) wire.Review {
 	out := wire.Review{
 		ID: r.ID, Collection: r.Collection, State: wire.ReviewState(r.State), Confidence: r.Confidence,
-		Changes: make([]wire.ReviewChange, 0, len(r.Changes)), Job: optional(r.Job), Trigger: optional(r.Trigger),
-		Revision: optional(int64(r.Revision)), Reason: optional(r.Reason), Actor: optional(r.Actor),
-		CreatedAt: wireTime(r.CreatedAt), ClosedAt: optionalTime(r.ClosedAt),
+		Changes: make([]wire.ReviewChange, 0, len(r.Changes)), Job: wire.Optional(r.Job), Trigger: wire.Optional(r.Trigger),
+		Revision: wire.Optional(int64(r.Revision)), Reason: wire.Optional(r.Reason), Actor: wire.Optional(r.Actor),
+		CreatedAt: wire.Time(r.CreatedAt), ClosedAt: wire.OptionalTime(r.ClosedAt),
 	}
 	if m := r.Merge(); m != nil {
 		out.Merge = &wire.ViewRef{Collection: m.Collection, Revision: int64(m.Revision)}

@@ -62,9 +62,9 @@ func (h *core) listSummaries(c *gin.Context) error {
 			return false
 		}
 		out.Items = append(out.Items, wire.SummaryNote{
-			ID: n.ID, Period: period, Date: optional(textOf(n, attrDate)), Session: optional(session), Content: n.Content,
-			Events: textsOf(n, "events"), Analyst: optional(wire.SummaryNoteAnalyst(n.Analyst)), Sources: n.Provenance.Sources,
-			CreatedAt: wireTime(n.CreatedAt), UpdatedAt: wireTime(n.UpdatedAt), Revision: int64(n.From),
+			ID: n.ID, Period: period, Date: wire.Optional(textOf(n, attrDate)), Session: wire.Optional(session), Content: n.Content,
+			Events: textsOf(n, "events"), Analyst: wire.Optional(wire.SummaryNoteAnalyst(n.Analyst)), Sources: n.Provenance.Sources,
+			CreatedAt: wire.Time(n.CreatedAt), UpdatedAt: wire.Time(n.UpdatedAt), Revision: int64(n.From),
 		})
 		return true
 	})
@@ -142,16 +142,16 @@ func (h *core) getProfile(c *gin.Context) error {
 			out.Notes = append(out.Notes, n.ID)
 			out.Meta = profileMeta(n)
 		case n.Key == keyOverall:
-			out.Portrait, out.ReplyStrategy, out.UpdatedAt = &n.Content, optional(textOf(n, attrReply)), optionalTime(n.UpdatedAt)
-			out.Stale = optional(n.Provenance.Stale)
+			out.Portrait, out.ReplyStrategy, out.UpdatedAt = &n.Content, wire.Optional(textOf(n, attrReply)), wire.OptionalTime(n.UpdatedAt)
+			out.Stale = wire.Optional(n.Provenance.Stale)
 			if found, ok := tiers.Dimensions(&v.Collection, n); ok {
 				out.Text, out.Dimensions = &n.Content, wireDimensions(found)
 			}
 			out.Notes = append(out.Notes, n.ID)
 		case date != "":
 			out.Days = append(out.Days, wire.ProfileDay{
-				Note: n.ID, Date: date, Content: n.Content, Traits: textsOf(n, "traits"), Mood: optional(textOf(n, "mood")),
-				ReplyStrategy: optional(textOf(n, attrReply)), Analyst: optional(wire.ProfileDayAnalyst(n.Analyst)),
+				Note: n.ID, Date: date, Content: n.Content, Traits: textsOf(n, "traits"), Mood: wire.Optional(textOf(n, "mood")),
+				ReplyStrategy: wire.Optional(textOf(n, attrReply)), Analyst: wire.Optional(wire.ProfileDayAnalyst(n.Analyst)),
 			})
 		}
 		return true

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -37,26 +36,6 @@ func setRevision(c *gin.Context, r memory.Revision) {
 
 // setETag sets the entity tag of the version in the answer. Call it before reply.
 func setETag(c *gin.Context, v memory.Version) { c.Header("ETag", v.ETag()) }
-
-// wireTime returns a time as answers show it: UTC, in microseconds.
-func wireTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
-
-// optional returns nil for a zero value: absent fields are absent, never null.
-func optional[T comparable](v T) *T {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return &v
-}
-
-// optionalTime returns nil for the zero time.
-func optionalTime(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return new(wireTime(t))
-}
 
 // nonNilList returns v, or an empty list: a required array is never null.
 func nonNilList[T any](v []T) []T {

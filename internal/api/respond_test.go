@@ -16,7 +16,7 @@ func TestNothingIsNull(t *testing.T) {
 	at := time.Date(2026, 3, 1, 9, 30, 0, 123456789, time.FixedZone("", 3600))
 	raw, err := json.Marshal(wire.NoteCreated{Note: wire.Note{
 		ID: uuid.Nil, Keywords: nonNilList[string](nil), Tags: nonNilList([]string{"a"}), Attributes: map[string]any{}, Links: nonNilList[wire.NoteLink](nil),
-		Category: optional(""), Error: optional("why"), OccurredAt: optionalTime(time.Time{}), CreatedAt: wireTime(at), UpdatedAt: *optionalTime(at),
+		Category: wire.Optional(""), Error: wire.Optional("why"), OccurredAt: wire.OptionalTime(time.Time{}), CreatedAt: wire.Time(at), UpdatedAt: *wire.OptionalTime(at),
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func (h *core) postEvent(c *gin.Context) error {
 			return reply(c, http.StatusOK, wireRun(&run))
 		}
 	}
-	return reply(c, http.StatusAccepted, wire.EventAccepted{Run: optional(w.Run), Job: wireJobRef(w.Job), Revision: int64(w.Revision)})
+	return reply(c, http.StatusAccepted, wire.EventAccepted{Run: wire.Optional(w.Run), Job: wireJobRef(w.Job), Revision: int64(w.Revision)})
 }
 
 // waitForRun waits for a run, however many jobs are ahead of it, and returns it as it is then. The event is stored, so
@@ -115,7 +115,7 @@ func (h *core) pauseHeartbeats(c *gin.Context) error {
 		return err
 	}
 	setRevision(c, out.Revision)
-	return reply(c, http.StatusOK, wire.Heartbeats{EveryMinutes: int(out.Every.Minutes()), PausedUntil: wireTime(out.Until)})
+	return reply(c, http.StatusOK, wire.Heartbeats{EveryMinutes: int(out.Every.Minutes()), PausedUntil: wire.Time(out.Until)})
 }
 
 func (h *core) listRuns(c *gin.Context) error {
@@ -392,12 +392,12 @@ func (h *core) answered(approve bool, end closing) closing {
 
 func wireRun(r *agent.Run) wire.Run {
 	out := wire.Run{
-		ID: r.ID, Type: wire.EventType(r.Type), State: wire.RunState(r.State), Reply: optional(r.Reply), Error: optional(r.Error), Heuristic: r.Heuristic,
-		Steps: make([]wire.RunStep, 0, len(r.Steps)), Tokens: wire.StepTokens{Prompt: r.Prompt, Completion: r.Complete}, Job: optional(r.Job),
-		CreatedAt: wireTime(r.CreatedAt), EndedAt: optionalTime(r.EndedAt),
+		ID: r.ID, Type: wire.EventType(r.Type), State: wire.RunState(r.State), Reply: wire.Optional(r.Reply), Error: wire.Optional(r.Error), Heuristic: r.Heuristic,
+		Steps: make([]wire.RunStep, 0, len(r.Steps)), Tokens: wire.StepTokens{Prompt: r.Prompt, Completion: r.Complete}, Job: wire.Optional(r.Job),
+		CreatedAt: wire.Time(r.CreatedAt), EndedAt: wire.OptionalTime(r.EndedAt),
 	}
 	if r.State == agent.RunWaiting {
-		out.ExpiresAt = optionalTime(r.Expires)
+		out.ExpiresAt = wire.OptionalTime(r.Expires)
 	}
 	if len(r.Waits) > 0 {
 		out.RequiredCalls = wireWaitingCalls(r.Waits)
@@ -408,8 +408,8 @@ func wireRun(r *agent.Run) wire.Run {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		step := wire.RunStep{
-			ID: s.ID, Run: s.Run, Index: s.Index, Event: wire.EventType(s.Event), Tool: optional(s.Tool), Result: s.Result, Ok: s.OK, DurationMs: s.Millis,
-			Tokens: wire.StepTokens{Prompt: s.Prompt, Completion: s.Complete}, At: wireTime(s.At),
+			ID: s.ID, Run: s.Run, Index: s.Index, Event: wire.EventType(s.Event), Tool: wire.Optional(s.Tool), Result: s.Result, Ok: s.OK, DurationMs: s.Millis,
+			Tokens: wire.StepTokens{Prompt: s.Prompt, Completion: s.Complete}, At: wire.Time(s.At),
 		}
 		if s.Tool != "" {
 			step.Arguments = &s.Arguments
@@ -423,7 +423,7 @@ func wireWaitingCalls(open []memory.Review) []wire.WaitingCall {
 	out := make([]wire.WaitingCall, len(open))
 	for i := range open {
 		r, call := &open[i], open[i].Call()
-		out[i] = wire.WaitingCall{ID: r.ID, Run: call.Run, Tool: call.Tool, Arguments: argumentsOf(call), Answer: answerTo(call), CreatedAt: wireTime(r.CreatedAt)}
+		out[i] = wire.WaitingCall{ID: r.ID, Run: call.Run, Tool: call.Tool, Arguments: argumentsOf(call), Answer: answerTo(call), CreatedAt: wire.Time(r.CreatedAt)}
 	}
 	return out
 }

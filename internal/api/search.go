@@ -347,7 +347,7 @@ func prefixQuery(body *wire.SearchRequest, i int, err error) error {
 func wireResult(r *recall.Result, q *recall.Query, fields noteFields) (wire.SearchResult, error) {
 	out := wire.SearchResult{
 		Hits: make([]wire.Hit, 0, len(r.Hits)), Mode: wire.SearchMode(r.Mode),
-		TookMs: float64(r.Took.Microseconds()) / 1000, Degraded: optional(r.Degraded), Answerable: r.Answerable,
+		TookMs: float64(r.Took.Microseconds()) / 1000, Degraded: wire.Optional(r.Degraded), Answerable: r.Answerable,
 	}
 	if r.Profile != "" {
 		out.Profile = new(wire.RankingProfile(r.Profile))

@@ -110,13 +110,13 @@ func limitPatch(n nullable.Nullable[int64]) *int64 {
 }
 
 func wireTenant(t *tenant.Tenant) wire.Tenant {
-	return wire.Tenant{ID: t.ID, Name: t.Name, State: wire.TenantState(t.State), Limits: wireLimits(t.Limits), AllowedHosts: append([]string{}, t.Hosts()...), CreatedAt: wireTime(t.CreatedAt)}
+	return wire.Tenant{ID: t.ID, Name: t.Name, State: wire.TenantState(t.State), Limits: wireLimits(t.Limits), AllowedHosts: append([]string{}, t.Hosts()...), CreatedAt: wire.Time(t.CreatedAt)}
 }
 
 func wireLimits(l tenant.Limits) wire.Limits {
 	return wire.Limits{
-		RequestsPerMinute: optional(l.RequestsPerMinute), Notes: optional(l.Notes), Collections: optional(l.Collections),
-		Forks: optional(l.Forks), StoredBytes: optional(l.StoredBytes), ModelTokensPerDay: optional(l.ModelTokensPerDay),
-		RequestsPerSecond: optional(l.RequestsPerSecond), QueuedJobs: optional(l.QueuedJobs), ParseSecondsPerHour: optional(l.ParseSecondsPerHour),
+		RequestsPerMinute: wire.Optional(l.RequestsPerMinute), Notes: wire.Optional(l.Notes), Collections: wire.Optional(l.Collections),
+		Forks: wire.Optional(l.Forks), StoredBytes: wire.Optional(l.StoredBytes), ModelTokensPerDay: wire.Optional(l.ModelTokensPerDay),
+		RequestsPerSecond: wire.Optional(l.RequestsPerSecond), QueuedJobs: wire.Optional(l.QueuedJobs), ParseSecondsPerHour: wire.Optional(l.ParseSecondsPerHour),
 	}
 }

@@ -25,7 +25,7 @@ func (h *access) createToken(c *gin.Context) error {
 	}
 	return reply(c, http.StatusOK, wire.Token{
 		AccessToken: t.AccessToken, TokenType: wire.TokenTokenTypeBearer, ExpiresIn: int(t.ExpiresIn / time.Second),
-		Agent: optional(t.AgentName), External: wireLimit(t.Limit), Scopes: wireScopes(t.Scopes),
+		Agent: wire.Optional(t.AgentName), External: wireLimit(t.Limit), Scopes: wireScopes(t.Scopes),
 	})
 }
 

@@ -152,7 +152,7 @@ func (h *core) wireTools(c *gin.Context, page []memory.OwnTool) ([]wire.OwnTool,
 		t := &page[i]
 		w := wire.OwnTool{
 			ID: t.ID, Name: t.Name, Description: t.Spec.Description, Parameters: t.Spec.Parameters,
-			Attached: attached[t.ID], CreatedAt: wireTime(t.CreatedAt), UpdatedAt: wireTime(t.UpdatedAt),
+			Attached: attached[t.ID], CreatedAt: wire.Time(t.CreatedAt), UpdatedAt: wire.Time(t.UpdatedAt),
 		}
 		if w.Attached == nil {
 			w.Attached = []uuid.UUID{}

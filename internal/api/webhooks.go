@@ -149,7 +149,7 @@ func eventNames(events []wire.WebhookEvent) *[]string {
 }
 
 func wireWebhook(w *memory.Webhook, secret string) wire.Webhook {
-	out := wire.Webhook{ID: w.ID, URL: w.URL, Collection: optional(w.Collection), CreatedAt: wireTime(w.CreatedAt), UpdatedAt: wireTime(w.UpdatedAt)}
+	out := wire.Webhook{ID: w.ID, URL: w.URL, Collection: wire.Optional(w.Collection), CreatedAt: wire.Time(w.CreatedAt), UpdatedAt: wire.Time(w.UpdatedAt)}
 	events := w.Events
 	if len(events) == 0 {
 		events = hooks.Events()
@@ -167,7 +167,7 @@ func wireWebhook(w *memory.Webhook, secret string) wire.Webhook {
 func wireDelivery(d *memory.Delivery) wire.Delivery {
 	out := wire.Delivery{
 		ID: d.ID, Event: d.Event, Collection: d.Collection, Revision: int64(d.Revision), State: wire.DeliveryState(d.State), Attempts: d.Attempts,
-		CreatedAt: wireTime(d.CreatedAt), UpdatedAt: wireTime(d.UpdatedAt),
+		CreatedAt: wire.Time(d.CreatedAt), UpdatedAt: wire.Time(d.UpdatedAt),
 	}
 	if d.Status != 0 {
 		out.Status = &d.Status
@@ -176,7 +176,7 @@ func wireDelivery(d *memory.Delivery) wire.Delivery {
 		out.Error = &d.Error
 	}
 	if !d.NextAt.IsZero() {
-		out.NextAt = new(wireTime(d.NextAt))
+		out.NextAt = new(wire.Time(d.NextAt))
 	}
 	return out
 }

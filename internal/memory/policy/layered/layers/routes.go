@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 
 	"github.com/slipboxhq/slipbox/internal/api/route"
+	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/policy/layered"
 )
 
 // Routes returns the operation that stores one item in the layers of a collection. What is in them is recalled as in every
@@ -16,13 +16,27 @@ func (l *Service) Routes() route.Set {
 	return route.Set{Handlers: map[string]route.Handler{"remember": l.remember}}
 }
 
-// remembered is an answer to a request.
-type remembered struct {
-	Stored    []layered.Stored   `json:"stored"`
-	Skipped   []layered.Skipped  `json:"skipped"`
-	Conflicts []layered.Conflict `json:"conflicts"`
-	Turn      int64              `json:"turn,omitempty"`
-	Revision  memory.Revision    `json:"revision"`
+func wireRemembered(r *Remembered) wire.Remembered {
+	out := wire.Remembered{
+		Stored: []wire.StoredItem{}, Skipped: []wire.SkippedItem{}, Conflicts: []wire.TripleConflict{}, Turn: wire.Optional(r.Turn), Revision: int64(r.Revision),
+	}
+	for _, s := range r.Stored {
+		item := wire.StoredItem{Layer: wire.LayerName(s.Layer), Note: s.Note, Importance: s.Importance}
+		if t := s.Triple; t != nil {
+			item.Triple = &wire.Triple{Subject: t.Subject, Relation: t.Relation, Object: t.Object, Confidence: t.Confidence}
+		}
+		out.Stored = append(out.Stored, item)
+	}
+	for _, s := range r.Skipped {
+		out.Skipped = append(out.Skipped, wire.SkippedItem{Layer: wire.LayerName(s.Layer), Reason: s.Reason, Note: s.Note})
+	}
+	position := func(p Position) wire.TriplePosition {
+		return wire.TriplePosition{Note: p.Note, Object: p.Object, Confidence: p.Confidence}
+	}
+	for _, x := range r.Conflicts {
+		out.Conflicts = append(out.Conflicts, wire.TripleConflict{Subject: x.Subject, Relation: x.Relation, Old: position(x.Old), New: position(x.New)})
+	}
+	return out
 }
 
 // setEnd puts the time at which an item ends into its body, where that says it in seconds, too.
@@ -74,8 +88,5 @@ func (l *Service) remember(ctx context.Context, r *route.Request) (route.Reply, 
 		return route.Reply{}, err
 	}
 	r.Wrote(len(done.Stored))
-	return route.Reply{Revision: new(done.Revision), Body: remembered{
-		Stored: append([]layered.Stored{}, done.Stored...), Skipped: append([]layered.Skipped{}, done.Skipped...),
-		Conflicts: append([]layered.Conflict{}, done.Conflicts...), Turn: done.Turn, Revision: done.Revision,
-	}}, nil
+	return route.Reply{Body: wireRemembered(&done), Revision: new(done.Revision)}, nil
 }

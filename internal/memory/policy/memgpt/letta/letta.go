@@ -77,8 +77,8 @@ type Report struct {
 
 // Left is something of an agent file that is not carried, or not as it was.
 type Left struct {
-	Path   string `json:"path"` // in the file
-	Reason string `json:"reason"`
+	Path   string // in the file
+	Reason string
 }
 
 // left collects what is not carried.
