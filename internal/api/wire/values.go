@@ -1,5 +1,4 @@
-// Package wire has the types of the contract, which "make generate" writes, and how their optional fields and times are made.
-package wire
+package wire //nolint:revive // wire.gen.go has the comment of the package
 
 import "time"
 
