@@ -152,7 +152,7 @@ func (h *core) deleteCollection(c *gin.Context) error {
 	return noContent(c)
 }
 
-// cloneCollection answers 201 for a fork, which is ready at once, and 202 for a copy, which a job
+// cloneCollection answers 201 for a fork, which is ready immediately, and 202 for a copy, which a job
 // fills.
 func (h *core) cloneCollection(c *gin.Context) error {
 	ref, err := pathRef(c, "collection")

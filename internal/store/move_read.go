@@ -33,7 +33,7 @@ type MoveReader struct {
 
 var errForeign = errors.New("it begins with another line")
 
-// NewMoveReader reads the header. A file that is no export is Malformed; one of another version or
+// NewMoveReader reads the header. A file that is not an export is Malformed; one of another version or
 // schema is a Conflict that says what to do.
 func NewMoveReader(r io.Reader) (*MoveReader, error) {
 	m := &MoveReader{in: bufio.NewReaderSize(r, 1<<18), rows: map[string]int64{}, check: newMoveCheck()}

@@ -71,7 +71,7 @@ func (r *run) analyzeHot(ctx context.Context) error {
 	return nil
 }
 
-// analyze takes profile and knowledge from the pages of a session that were not analyzed, both at once. done is false
+// analyze takes profile and knowledge from the pages of a session that were not analyzed, both concurrently. done is false
 // when the pages stay as they are, because one of the answers is missing.
 func (r *run) analyze(ctx context.Context, s *session, reason string) (done bool, err error) {
 	pages, left, err := r.freshPages(ctx, s)

@@ -146,7 +146,7 @@ func (r *run) remove(ctx context.Context, s *session) error {
 }
 
 // followSession makes the pages of a session go where it went. Those of a deleted one are evicted, so that contexts and searches agree:
-// searches find pages by their session. Those of a restored one are pages again. uuid.Nil is no session.
+// searches find pages by their session. Those of a restored one are pages again. uuid.Nil is not a session.
 func (r *run) followSession(ctx context.Context, session uuid.UUID) error {
 	if session == uuid.Nil {
 		return nil

@@ -21,7 +21,7 @@ import (
 // Bounds of one decision, so that its model calls stay within the budget of a job. The rest is a task of its own.
 const (
 	maxBatch    = 8  // pairs that leave the short tier
-	maxQueue    = 16 // the same when all of it leaves at once
+	maxQueue    = 16 // the same when all of it leaves together
 	maxAnalyses = 10 // analyses of sessions
 	maxRepairs  = 4  // sessions that are summed up again
 	maxPages    = 20 // pages of one analysis
@@ -43,7 +43,7 @@ type run struct {
 	earlier  int  // moves of earlier tries, the first ones of out
 	failed   []string
 
-	asking sync.Mutex // guards out and failed while calls are made at once
+	asking sync.Mutex // guards out and failed while calls are made concurrently
 }
 
 // session is a session of the middle tier.
@@ -250,7 +250,7 @@ func (r *run) ask(ctx context.Context, c memory.Call, err error) (a memory.Answe
 // calls returns the calls with the bound of the settings.
 func (r *run) calls() *Calls { return r.p.calls.within(r.c.MaterialChars) }
 
-// waiting returns the oldest pairs of the short tier up to a message, as many as one more than may leave it at once.
+// waiting returns the oldest pairs of the short tier up to a message, as many as one more than may leave it together.
 // The oldest leave first, so that all after the newest one that left are in the short tier. Those before it, such as
 // a restored message, are looked for when fully is set.
 func (r *run) waiting(ctx context.Context, upTo uuid.UUID, fully bool) ([]pair, error) {
