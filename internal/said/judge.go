@@ -182,7 +182,7 @@ func (s *Sentence) Worth() float64 {
 const (
 	HeadShare = 0.5
 	bothBias  = 0.6
-	aloneBias = 0.3
+	aloneBias = 0.05
 )
 
 // Both returns the worth of a sentence by the head and by what the network says that it states.

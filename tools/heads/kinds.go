@@ -263,8 +263,8 @@ func (p *perceptron) learn(e *kindExample, grads *[4][]float32, hidden, back []f
 	}
 }
 
-// fitKinds trains a network of so many outputs in so many passes by Adam with decay (I. Loshchilov and F. Hutter, ICLR 2019). The order is shuffled the
-// same way every time.
+// fitKinds trains a network of so many outputs in so many passes by Adam with decay (I. Loshchilov and F. Hutter, ICLR 2019).
+// The order is shuffled the same way every time.
 func fitKinds(train []*kindExample, outputs, passes int) *perceptron {
 	p := newPerceptron(len(train[0].in), outputs)
 	var grads, mean, square [4][]float32
