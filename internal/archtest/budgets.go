@@ -58,7 +58,7 @@ func Budgets() map[string]int {
 		"internal/redis":                            1200,
 		"internal/cache":                            600,
 		"internal/encoder":                          2900,
-		"internal/said":                             950,
+		"internal/said":                             1000,
 		"internal/index":                            5300,
 		"internal/snapshot":                         270,
 		"internal/search":                           1700,
@@ -86,7 +86,7 @@ func Budgets() map[string]int {
 		"migrations":                                120,
 		"api":                                       110,
 		"internal/eval":                             9750,
-		"tools":                                     3000,
+		"tools":                                     3200,
 		"docs":                                      60,
 	}
 }

@@ -118,7 +118,7 @@ func newEmbedder(d Deps, cfg Config) (memory.Embedder, error) {
 // Sentences returns the embedder for sentences in any language, whose vectors internal/said reads; nil where the settings choose
 // no embedder that has its weights.
 func (r *Registry) Sentences() memory.Embedder {
-	if r.first != ByLanguageName && r.first != MultilingualName {
+	if r.first != ByLanguageName && r.first != MultilingualName && r.first != TalkName {
 		return nil
 	}
 	return r.sentences

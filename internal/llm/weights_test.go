@@ -20,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	heads "github.com/slipboxhq/slipbox/internal/said"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -399,13 +400,13 @@ func TestEndpointOfTheLocalModel(t *testing.T) {
 // Sentences are read by the encoder for many languages, English ones too, where an encoder of many languages is the default.
 func TestSentences(t *testing.T) {
 	t.Parallel()
-	for provider, want := range map[string]bool{"": true, llm.EmbedMultilingual: true, llm.EmbedEnglish: false, llm.EmbedHash: false} {
+	for provider, want := range map[string]bool{"": true, llm.EmbedMultilingual: true, llm.EmbedTalk: true, llm.EmbedEnglish: false, llm.EmbedHash: false} {
 		r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedProvider: provider})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = r.Close() })
-		if got := r.Sentences(); (got != nil) != want || want && got.Name() != llm.ByLanguageName {
+		if got := r.Sentences(); (got != nil) != want || want && got.Name() != heads.Embedder {
 			t.Errorf("%q: %v", provider, got)
 		}
 	}

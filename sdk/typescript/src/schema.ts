@@ -701,10 +701,10 @@ export interface paths {
          * @description For a collection that started without a model. A job lists what has `analyst: heuristic`, and enqueues that
          *     its events are decided again: notes of `amem` are described and linked again, except for what their writer
          *     supplied; exchanges of `mem0` and `mem0g` are extracted from again, and only a decision that names a fact
-         *     changes or retires it; summaries, profiles and sessions of `mem0`, `memorybank` and `memoryos` are written
-         *     again. What `layered` and `memgpt` keep is not taken up. The job ends when that work has ended. While such a
-         *     job waits or runs, it is the answer; repeating it later takes up only what is left. `409` where the
-         *     collection has no model.
+         *     changes or retires it; summaries, profiles and sessions of `mem0`, `memorybank` and `memoryos`, and the
+         *     summary of the messages that have left the window of `memgpt`, are written again. What `layered` keeps is
+         *     not taken up. The job ends when that work has ended. While such a job waits or runs, it is the answer;
+         *     repeating it later takes up only what is left. `409` where the collection has no model.
          */
         post: operations["refreshCollection"];
         delete?: never;
