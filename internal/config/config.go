@@ -525,6 +525,9 @@ func (c Config) validateServers(report func(name, format string, args ...any)) {
 	if c.RedisURL != "" && !c.Servers() {
 		report("redis_url (REDIS_URL)", "needs DATABASE_URL too; unset it to run the embedded store (`gateway serve`), which needs no Redis and no worker")
 	}
+	if c.ReplicaURL != "" && !c.Servers() {
+		report("database_replica_url (DATABASE_REPLICA_URL)", "needs DATABASE_URL too, the database that it is a standby of; unset it to run the embedded store")
+	}
 	if c.Servers() && c.Auth.WrappingKey == "" {
 		report("auth.wrapping_key (SLIPBOX_WRAPPING_KEY)", "is required with DATABASE_URL, the same for every gateway and worker; `openssl rand -base64 32` makes one")
 	}
