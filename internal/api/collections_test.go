@@ -140,7 +140,7 @@ func TestFindCollections(t *testing.T) {
 	for target, want := range map[string]string{
 		"?q=IDA": "mem0_1", "?q=example.com": "mem0_1 mem0_2", "?q=example+bo": "mem0_2", "?q=%C3%BCBER": "diary x-1 x-2 x-below", "?q=nobody": "", "?q=%25": "",
 		"?order=newest": "x-below x-2 x-1 log diary mem0_2 mem0_1", "?order=oldest": "mem0_1 mem0_2 diary log x-1 x-2 x-below", "?order=user": "mem0_1 mem0_2",
-		"?order=name": "diary log mem0_1 mem0_2 x-1 x-2 x-below", "?parent=diary": "x-1 x-2", "?parent=diary&order=newest": "x-2 x-1", "?parent=x-1": "x-below", "?parent=log": "",
+		"?order=name": "diary log mem0_1 mem0_2 x-1 x-2 x-below", "?parent=diary": "x-1 x-2", "?parent=x-1": "x-below", "?parent=log": "",
 		"?named=true": "mem0_1 mem0_2", "?named=false&order=newest": "x-below x-2 x-1 log diary", "?q=mem0&order=newest": "mem0_2 mem0_1", "?user=Ida%40example.com&order=newest": "mem0_1",
 	} {
 		for _, limit := range []string{"&limit=1", "&limit=50"} {
@@ -157,6 +157,7 @@ func TestFindCollections(t *testing.T) {
 	b.call(t, "one", "GET", "/v1/collections?order=newest&limit=1&cursor="+cursor, "").refused(422, "invalid", "cursor")
 	b.call(t, "one", "GET", "/v1/collections?order=sideways", "").refused(422, "invalid", "order")
 	b.call(t, "one", "GET", "/v1/collections?name=log&order=newest", "").refused(422, "invalid", "order")
+	b.call(t, "one", "GET", "/v1/collections?parent=diary&order=newest", "").refused(422, "invalid", "order")
 	b.call(t, "one", "GET", "/v1/collections?q=", "").refused(422, "invalid", "q")
 	b.call(t, "one", "GET", "/v1/collections?parent=nobody", "").refused(404, "not_found", "")
 	if other := b.call(t, "two", "GET", "/v1/collections?q=example", "").want(http.StatusOK); other.length("items") != 0 {

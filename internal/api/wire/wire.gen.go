@@ -4886,7 +4886,7 @@ type ListCollectionsParams struct {
 	Parent *Ref `form:"parent,omitempty" json:"parent,omitempty"`
 
 	// Order By name; by creation, `newest` or `oldest` first; `updated`: the last written first; `user`: those with ids in `external`, by
-	// these. `name` as a filter is combined with no other order.
+	// these. `name` and `parent` as filters are combined with no other order.
 	Order *ListCollectionsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 

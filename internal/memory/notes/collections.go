@@ -84,7 +84,7 @@ type CollectionView struct {
 type CollectionList struct {
 	Agent string // reference of an agent; "": all that the scope reaches
 	Name  string // only this name
-	// Parent lists only the forks of this collection, which is an id or a name.
+	// Parent lists only the forks of this collection, which is an id or a name; in no other order than that of names.
 	Parent string
 	// External lists only collections that have every id that is set in it.
 	External memory.External
@@ -415,6 +415,9 @@ func (c *Collections) List(ctx context.Context, s tenant.Scope, q CollectionList
 	}
 	if q.Name != "" && q.Order != "" {
 		return nil, "", fault.InvalidField("order", "cannot be combined with name")
+	}
+	if q.Parent != "" && q.Order != "" {
+		return nil, "", fault.InvalidField("order", "cannot be combined with parent")
 	}
 	ask := memory.CollectionQuery{After: q.After, Limit: q.Limit + 1, External: q.External, Text: q.Text, Named: q.Named, Order: q.Order}
 	if q.Agent != "" {

@@ -7519,7 +7519,7 @@ export interface operations {
                 parent?: components["schemas"]["Ref"];
                 /**
                  * @description By name; by creation, `newest` or `oldest` first; `updated`: the last written first; `user`: those with ids in `external`, by
-                 *     these. `name` as a filter is combined with no other order.
+                 *     these. `name` and `parent` as filters are combined with no other order.
                  */
                 order?: "name" | "newest" | "oldest" | "updated" | "user";
             };
