@@ -260,8 +260,8 @@ export function Difference({ before, after, sides = ['before', 'after'] }: { bef
         const pieces = diffWords(before[f] ?? '', after[f] ?? '')
         return (
           <div key={f} class="sides">
-            <div tabindex={0} role="group" aria-label={`${f} ${sides[0]}`}><h3>{f} {sides[0]}</h3><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'added').map((p, i) => p.kind === 'same' ? reveal(p.text) : <del key={i}>{reveal(p.text)}</del>)}</bdi></div>
-            <div tabindex={0} role="group" aria-label={`${f} ${sides[1]}`}><h3>{f} {sides[1]}</h3><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'removed').map((p, i) => p.kind === 'same' ? reveal(p.text) : <ins key={i}>{reveal(p.text)}</ins>)}</bdi></div>
+            <div tabindex={0} role="group" aria-label={`${f} ${sides[0]}`}><p class="side">{f} {sides[0]}</p><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'added').map((p, i) => p.kind === 'same' ? reveal(p.text) : <del key={i}>{reveal(p.text)}</del>)}</bdi></div>
+            <div tabindex={0} role="group" aria-label={`${f} ${sides[1]}`}><p class="side">{f} {sides[1]}</p><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'removed').map((p, i) => p.kind === 'same' ? reveal(p.text) : <ins key={i}>{reveal(p.text)}</ins>)}</bdi></div>
           </div>
         )
       })}
