@@ -46,6 +46,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
       <Read of={read}>
         {full => full === null ? <p class="problem">This note is deleted, or was never here. A version of its history can be restored.</p> : (
           <article>
+            <h2 class="hidden">What the note says</h2>{/* headings of its own are below it */}
             <div class="content" tabindex={0} role="region" aria-label="What the note says"><Marked most={4000}>{full.body.content}</Marked></div>
             <div class="row">
               <button type="button" class="main" onClick={() => setOpen('correct')}>Correct</button>
