@@ -1,4 +1,4 @@
-import type { Schemas } from '@slipbox/client'
+import { SlipboxError, type Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
 import { Buttons, Field, Problem } from './parts.tsx'
 import { useAction, useShared } from './state.ts'
@@ -6,28 +6,34 @@ import { formatDay, plural, reveal } from './text.ts'
 
 const hour = 3_600_000 // an upload of a large file takes long
 
+/** How dates may be written, where a file does not show it. */
+const writings = { DMY: 'day, month, year', MDY: 'month, day, year', YMD: 'year, month, day' } as const
+type Dates = keyof typeof writings
+
 /** Imports a file of another program: it is understood first, and nothing is stored before a person agrees. */
 export function ImportFile({ to, close, done }: { to: string; close: () => void; done: (job: string | undefined) => void }) {
   const { api } = useShared()
   const [file, setFile] = useState<File>()
   const [known, setKnown] = useState<Schemas['History']>()
   const [me, setMe] = useState('')
+  const [dates, setDates] = useState<Dates>()
   const { busy, error, run } = useAction()
-  const send = (of: File, query: { dry_run?: boolean; me?: string }) =>
+  const send = (of: File, query: { dry_run?: boolean; me?: string; dates?: Dates }) =>
     api.call('post', '/v1/collections/{collection}/history', {
       path: { collection: to }, query: { name: of.name.slice(-200), ...query }, headers: { 'Content-Type': 'application/octet-stream' }, body: of as unknown as string, timeout: hour,
     })
-  const look = (of: File | undefined) => {
+  const look = (of: File | undefined, written?: Dates) => {
     setFile(of)
     setKnown(undefined)
     setMe('')
-    if (of) void run(async () => setKnown((await send(of, { dry_run: true })).understood))
+    setDates(written)
+    if (of) void run(async () => setKnown((await send(of, { dry_run: true, ...(written && { dates: written }) })).understood))
   }
   const submit = async (e: Event) => {
     e.preventDefault()
     if (!file) return
     await run(async () => {
-      done((await send(file, me ? { me } : {})).job?.id)
+      done((await send(file, { ...(me && { me }), ...(dates && { dates }) })).job?.id)
       close()
     })
   }
@@ -35,6 +41,7 @@ export function ImportFile({ to, close, done }: { to: string; close: () => void;
     e.preventDefault()
     if (!busy) look(e.dataTransfer?.files[0])
   }
+  const unclear = dates !== undefined || error instanceof SlipboxError && error.fields.some(f => f.field === 'dates')
   const empty = known && known.messages + known.notes === 0
   return (
     <form onSubmit={e => void submit(e)}>
@@ -43,6 +50,16 @@ export function ImportFile({ to, close, done }: { to: string; close: () => void;
           {id => <input id={id} type="file" disabled={busy} onChange={e => look(e.currentTarget.files?.[0])} />}
         </Field>
       </div>
+      {unclear && (
+        <Field label="How are its dates written?" hint="The file has no date from which this can be told.">
+          {id => (
+            <select id={id} required value={dates ?? ''} disabled={busy} onChange={e => look(file, e.currentTarget.value as Dates)}>
+              <option value="" disabled>Choose</option>
+              {Object.entries(writings).map(([order, says]) => <option key={order} value={order}>{says}</option>)}
+            </select>
+          )}
+        </Field>
+      )}
       {busy && !known && <p class="soft" role="status">Reading {file && reveal(file.name)}…</p>}
       {known && <Understood of={known} />}
       {known?.ask_me && (
@@ -55,7 +72,7 @@ export function ImportFile({ to, close, done }: { to: string; close: () => void;
           )}
         </Field>
       )}
-      {error && <Problem error={error} />}
+      {error && !(unclear && dates === undefined) && <Problem error={error} />}
       <Buttons busy={busy} close={close} label="Import" disabled={!known || empty || (known.ask_me && me === '')} />
     </form>
   )

@@ -44,7 +44,7 @@ func (h *core) listCollections(c *gin.Context) error {
 	}
 	given := query(c)
 	q := notes.CollectionList{
-		Agent: given.Get("agent"), Name: given.Get("name"), Limit: pageLimit(c),
+		Agent: given.Get("agent"), Name: given.Get("name"), Parent: given.Get("parent"), Limit: pageLimit(c),
 		Text: given.Get("q"), External: memory.External{User: given.Get("user"), Agent: given.Get("agent_id"), App: given.Get("app"), Run: given.Get("run")},
 	}
 	if order := given.Get("order"); order != "name" {

@@ -517,11 +517,11 @@ func textsOf(n *memory.Note, name string) []string {
 	return out
 }
 
-// eachNote calls fn for every note of some kinds, by ascending id after the given one, until fn returns
-// false.
-func (h *core) eachNote(ctx context.Context, s tenant.Scope, v memory.View, kinds []memory.Kind, after uuid.UUID, fn func(n *memory.Note) (more bool)) error {
+// eachNote calls fn for every note that a query lists, until fn returns false. The limit of the query is its own.
+func (h *core) eachNote(ctx context.Context, s tenant.Scope, v memory.View, q recall.ListQuery, fn func(n *memory.Note) (more bool)) error {
+	q.Limit = memory.MaxPage
 	for {
-		page, err := h.Recall.List(ctx, s, v, recall.ListQuery{Kinds: kinds, After: after, Limit: memory.MaxPage})
+		page, err := h.Recall.List(ctx, s, v, q)
 		if err != nil {
 			return err
 		}
@@ -533,6 +533,6 @@ func (h *core) eachNote(ctx context.Context, s tenant.Scope, v memory.View, kind
 		if page.Next == uuid.Nil {
 			return nil
 		}
-		after = page.Next
+		q.After = page.Next
 	}
 }

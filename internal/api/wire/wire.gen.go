@@ -609,6 +609,12 @@ const (
 	ListSessionsParamsOrderRecent ListSessionsParamsOrder = "recent"
 )
 
+// Defines values for ListSummariesParamsOrder.
+const (
+	ListSummariesParamsOrderNewest ListSummariesParamsOrder = "newest"
+	ListSummariesParamsOrderOldest ListSummariesParamsOrder = "oldest"
+)
+
 // Defines values for ListReviewsParamsSort.
 const (
 	ListReviewsParamsSortDate ListReviewsParamsSort = "date"
@@ -4876,8 +4882,11 @@ type ListCollectionsParams struct {
 	// Named `true`: only collections with ids in `external`; `false`: only those without.
 	Named *ListCollectionsParamsNamed `form:"named,omitempty" json:"named,omitempty"`
 
+	// Parent Only the forks of this collection, by its id or name; not the forks of these.
+	Parent *Ref `form:"parent,omitempty" json:"parent,omitempty"`
+
 	// Order By name; by creation, `newest` or `oldest` first; `updated`: the last written first; `user`: those with ids in `external`, by
-	// these. `name` as a filter is combined with no other order.
+	// these. `name` and `parent` as filters are combined with no other order.
 	Order *ListCollectionsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 
@@ -5604,6 +5613,9 @@ type ListSummariesParams struct {
 	// Period Only summaries of this period.
 	Period *SummaryPeriod `form:"period,omitempty" json:"period,omitempty"`
 
+	// Order By creation.
+	Order *ListSummariesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
 	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
@@ -5617,6 +5629,9 @@ type ListSummariesParams struct {
 	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
+
+// ListSummariesParamsOrder defines parameters for ListSummaries.
+type ListSummariesParamsOrder string
 
 // GetTiersParams defines parameters for GetTiers.
 type GetTiersParams struct {

@@ -7515,9 +7515,11 @@ export interface operations {
                 q?: string;
                 /** @description `true`: only collections with ids in `external`; `false`: only those without. */
                 named?: "true" | "false";
+                /** @description Only the forks of this collection, by its id or name; not the forks of these. */
+                parent?: components["schemas"]["Ref"];
                 /**
                  * @description By name; by creation, `newest` or `oldest` first; `updated`: the last written first; `user`: those with ids in `external`, by
-                 *     these. `name` as a filter is combined with no other order.
+                 *     these. `name` and `parent` as filters are combined with no other order.
                  */
                 order?: "name" | "newest" | "oldest" | "updated" | "user";
             };
@@ -9091,6 +9093,8 @@ export interface operations {
             query?: {
                 /** @description Only summaries of this period. */
                 period?: components["schemas"]["SummaryPeriod"];
+                /** @description By creation. */
+                order?: "oldest" | "newest";
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
@@ -9115,7 +9119,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of summaries, in the order of their creation. */
+            /** @description A page of summaries. */
             200: {
                 headers: {
                     "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
