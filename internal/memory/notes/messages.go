@@ -91,6 +91,9 @@ func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 	if err != nil {
 		return MessagesWritten{}, nil, err
 	}
+	if err := n.markQuoted(ctx, s, c, list); err != nil {
+		return MessagesWritten{}, nil, err
+	}
 	w := &messageWriter{
 		n: n, s: s, c: c, key: q.Idempotency, with: q.With, list: list, infer: in.Infer == nil || *in.Infer, find: in.OnDuplicate != memory.DuplicateKeep,
 	}
