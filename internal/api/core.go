@@ -13,11 +13,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/hooks"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent/tools"
-	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/files"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -213,6 +213,11 @@ func (s *Server) mountCore(deps Core) error {
 		"listFiles":    h.listFiles,
 		"getFile":      h.getFile,
 		"deleteFile":   h.deleteFile,
+
+		"addFile":              h.uploadFile,
+		"listCollectionFiles":  h.listFiles,
+		"getCollectionFile":    h.getFile,
+		"deleteCollectionFile": h.deleteFile,
 
 		"createSharedBlock":     h.createSharedBlock,
 		"listSharedBlocks":      h.listSharedBlocks,

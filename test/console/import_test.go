@@ -59,5 +59,15 @@ func TestConsoleImport(t *testing.T) {
 	if n := notes(); n != first {
 		t.Errorf("%d messages became %d", first, n)
 	}
+
+	document := filepath.Join(t.TempDir(), "mill.csv")
+	if err := os.WriteFile(document, []byte("part,color\nvalve,green\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.step("a document is kept in passages", inHead("Add"), button("A file"), choose(document), text("kept in passages"), dialogButton("Import"), gone(`//dialog`), eventually(`!document.querySelector(".working")`))
+	b.look("import-document")
+	if files := g.send(t, http.MethodGet, "/v1/collections/"+c+"/files", nil)["items"].([]any); len(files) != 1 || files[0].(map[string]any)["name"] != "mill.csv" {
+		t.Errorf("the files are %v", files)
+	}
 	b.done()
 }
