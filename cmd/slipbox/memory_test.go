@@ -262,7 +262,7 @@ func TestFiles(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
 	p.login(t)
-	file := filepath.Join(t.TempDir(), "mill \"old\".txt")
+	file := filepath.Join(t.TempDir(), `mill "old".txt`)
 	if err := os.WriteFile(file, []byte("The emergency valve of the mill is green.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -27,9 +28,7 @@ func TestGuidance(t *testing.T) {
 		say := func(g *gatewayTest, c, said string, more object) object {
 			t.Helper()
 			body := object{"messages": []object{{"role": "user", "content": said}}}
-			for k, v := range more {
-				body[k] = v
-			}
+			maps.Copy(body, more)
 			return g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/"+c+"/messages?wait=evolved", body)
 		}
 

@@ -194,29 +194,19 @@ func (l *keptList) after(id uuid.UUID) int {
 // page returns the page that a query asks for, at a revision.
 func (l *keptList) page(at memory.Revision, q *memory.NoteQuery) []memory.Note {
 	var out []memory.Note
-	from, to := 0, len(l.versions)
-	if q.After != uuid.Nil {
-		i := l.after(q.After)
-		if q.Newest {
-			for to = i; to > 0 && l.versions[to-1].ID == q.After; {
-				to--
-			}
-		} else {
-			from = i
-		}
-	}
+	rest := l.rest(q)
 	if q.Filter == nil && q.Limit > 0 {
-		out = make([]memory.Note, 0, min(q.Limit, max(to-from, 0)))
+		out = make([]memory.Note, 0, min(q.Limit, len(rest)))
 	}
-	for i := range to - from {
-		n := l.versions[from+i]
-		if q.Newest {
-			n = l.versions[to-1-i]
-		}
+	walk := slices.All(rest)
+	if q.Newest {
+		walk = slices.Backward(rest)
+	}
+	for _, n := range walk {
 		if q.Limit > 0 && len(out) == q.Limit {
 			break
 		}
-		if n.From > at || n.to != 0 && n.to <= at || q.Keyed && n.Key == "" || !n.Matches(q.Filter) {
+		if !n.at(at) || q.Keyed && n.Key == "" || !n.Matches(q.Filter) {
 			continue
 		}
 		if q.Shared {
@@ -227,6 +217,24 @@ func (l *keptList) page(at memory.Revision, q *memory.NoteQuery) []memory.Note {
 	}
 	return out
 }
+
+// rest returns the versions of the notes that follow those of the pages before, in the order of ids.
+func (l *keptList) rest(q *memory.NoteQuery) []keptVersion {
+	if q.After == uuid.Nil {
+		return l.versions
+	}
+	i := l.after(q.After)
+	if !q.Newest {
+		return l.versions[i:]
+	}
+	for i > 0 && l.versions[i-1].ID == q.After {
+		i--
+	}
+	return l.versions[:i]
+}
+
+// at reports whether a version is the newest of its note at a revision.
+func (k *keptVersion) at(r memory.Revision) bool { return k.From <= r && (k.to == 0 || k.to > r) }
 
 // open returns the lists of a collection.
 func (k *kept) open(collection uuid.UUID) *keptLists {

@@ -410,32 +410,9 @@ func (c *Collections) List(ctx context.Context, s tenant.Scope, q CollectionList
 	if q.Limit == 0 {
 		q.Limit = memory.DefaultPage
 	}
-	if q.Limit < 1 || q.Limit > memory.MaxPage {
-		return nil, "", fault.InvalidField("limit", "must be between 1 and %d", memory.MaxPage)
-	}
-	if q.Name != "" && q.Order != "" {
-		return nil, "", fault.InvalidField("order", "cannot be combined with name")
-	}
-	if q.Parent != "" && q.Order != "" {
-		return nil, "", fault.InvalidField("order", "cannot be combined with parent")
-	}
-	ask := memory.CollectionQuery{After: q.After, Limit: q.Limit + 1, External: q.External, Text: q.Text, Named: q.Named, Order: q.Order}
-	if q.Agent != "" {
-		a, err := c.agents.AgentByRef(ctx, s, q.Agent)
-		if err != nil {
-			return nil, "", err
-		}
-		ask.Agent = &a.ID
-	}
-	if q.Parent != "" {
-		base, err := c.store.ResolveCollection(ctx, s, q.Parent)
-		if err != nil {
-			return nil, "", err
-		}
-		ask.Parent = base.ID
-	}
-	if q.Name != "" && q.After == "" {
-		ask.After = nameCursor(q.Name)
+	ask, err := c.query(ctx, s, &q)
+	if err != nil {
+		return nil, "", err
 	}
 	rows, err := c.store.ListCollections(ctx, s, ask)
 	if err != nil {
@@ -467,6 +444,39 @@ func (c *Collections) List(ctx context.Context, s tenant.Scope, q CollectionList
 		page = append(page, v)
 	}
 	return page, next, nil
+}
+
+// query checks what a list asks for, and returns what the store is asked for: one row more than a page.
+func (c *Collections) query(ctx context.Context, s tenant.Scope, q *CollectionList) (ask memory.CollectionQuery, err error) {
+	if q.Limit < 1 || q.Limit > memory.MaxPage {
+		return ask, fault.InvalidField("limit", "must be between 1 and %d", memory.MaxPage)
+	}
+	if q.Name != "" && q.Order != "" {
+		return ask, fault.InvalidField("order", "cannot be combined with name")
+	}
+	if q.Parent != "" && q.Order != "" {
+		return ask, fault.InvalidField("order", "cannot be combined with parent")
+	}
+
+	ask = memory.CollectionQuery{After: q.After, Limit: q.Limit + 1, External: q.External, Text: q.Text, Named: q.Named, Order: q.Order}
+	if q.Agent != "" {
+		a, err := c.agents.AgentByRef(ctx, s, q.Agent)
+		if err != nil {
+			return ask, err
+		}
+		ask.Agent = &a.ID
+	}
+	if q.Parent != "" {
+		base, err := c.store.ResolveCollection(ctx, s, q.Parent)
+		if err != nil {
+			return ask, err
+		}
+		ask.Parent = base.ID
+	}
+	if q.Name != "" && q.After == "" {
+		ask.After = nameCursor(q.Name)
+	}
+	return ask, nil
 }
 
 // ByExternal returns the collection that has exactly these ids of an application; NotFound.
