@@ -251,8 +251,8 @@ chart/check: ## Check the Helm chart and the container file, without a cluster
 	scripts/chart-check.sh $(HELM_VERSION)
 
 .PHONY: release/check
-release/check: ## Check how a release is built (builds GoReleaser once, which takes long)
-	go run github.com/goreleaser/goreleaser/v2@v$(GORELEASER_VERSION) check
+release/check: ## Build a release into dist, and publish nothing (builds GoReleaser once, which takes long)
+	scripts/release-check.sh $(GORELEASER_VERSION)
 
 .PHONY: size
 size: ## Print the lines of each package beside its budget, and how many packages, interfaces and operations there are

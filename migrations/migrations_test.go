@@ -20,7 +20,7 @@ func TestStepsOfThisBuild(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if first := steps[0]; first.Version != 1 || first.Name != "init" || first.CompatibleFrom != 1 || first.Contract != "" || !strings.Contains(first.SQL, "CREATE TABLE notes") {
+		if first := steps[0]; first.Version != 1 || first.Name != "initial" || first.CompatibleFrom != 1 || first.Contract != "" || !strings.Contains(first.SQL, "CREATE TABLE notes") {
 			t.Errorf("%s begins with %+v", name, first)
 		}
 	}

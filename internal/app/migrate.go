@@ -65,7 +65,7 @@ func Migrations(ctx context.Context, cfg Settings) ([]Migration, store.Schema, e
 	for _, s := range steps {
 		out = append(out, Migration{Version: s.Version, Name: s.Name, Applied: s.Version <= schema.Current})
 	}
-	for v := schema.Known + 1; v <= schema.Current; v++ {
+	for v := schema.Known + 1; schema.Newer() && v <= schema.Current; v++ {
 		out = append(out, Migration{Version: v, Name: "of a newer build", Applied: true})
 	}
 	return out, schema, nil

@@ -50,7 +50,7 @@ func Budgets() map[string]int {
 		"internal/tenant":                           1400,
 		"internal/tenant/grant":                     40,
 		"internal/auth":                             2950,
-		"internal/store":                            7500,
+		"internal/store":                            7600,
 		"internal/store/sqlite":                     5900,
 		"internal/store/postgres":                   6150,
 		"internal/llm":                              4850,

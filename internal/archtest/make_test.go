@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"regexp"
 	"slices"
@@ -29,6 +30,20 @@ func TestBuildTags(t *testing.T) {
 	}
 	if got := tagsOf(".goreleaser.yaml", `(?m)^ +tags: \[(.*)\]`); !slices.Equal(got, want) {
 		t.Errorf(".goreleaser.yaml builds with %q, the Makefile with %q", got, want)
+	}
+}
+
+// Chart, clients and changelog name one version, so that a tag does not find otherwise.
+func TestReleaseHasOneVersion(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), root+"/scripts/release-versions.sh").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+
+	out, err = exec.CommandContext(t.Context(), root+"/scripts/release-versions.sh", "0.0.7").CombinedOutput()
+	if err == nil || strings.Count(string(out), "0.0.7") < 6 {
+		t.Errorf("another version: %v: %s", err, out)
 	}
 }
 

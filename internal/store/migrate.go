@@ -31,14 +31,19 @@ type Schema struct {
 	// CompatibleFrom is the version that a build must know to work on the database. It is Current
 	// when the database does not say.
 	CompatibleFrom int64
+	// Unreleased is true when Current is a number of the chain from before the first release.
+	Unreleased bool
 }
 
 // Newer reports whether a newer build has migrated the database.
-func (s Schema) Newer() bool { return s.Current > s.Known }
+func (s Schema) Newer() bool { return !s.Unreleased && s.Current > s.Known }
 
 // Usable returns nil unless a newer build has migrated the database and this build knows too little
 // to work on it: then a Conflict.
 func (s Schema) Usable() error {
+	if s.Unreleased {
+		return s.unreleased()
+	}
 	if !s.Newer() || s.Known >= s.CompatibleFrom {
 		return nil
 	}
@@ -51,6 +56,8 @@ func (s Schema) String() string {
 	switch {
 	case s.Current == 0:
 		return fmt.Sprintf("no schema; this build knows version %d", s.Known)
+	case s.Unreleased:
+		return fmt.Sprintf("schema version %d, from before the first release", s.Current)
 	case s.Newer() && s.Usable() == nil:
 		return fmt.Sprintf("schema version %d, from a newer build; this build knows %d and can work on it, as can all that know %d", s.Current, s.Known, s.CompatibleFrom)
 	case s.Newer():
@@ -96,9 +103,13 @@ func (m *Migrator) Schema(ctx context.Context) (s Schema, err error) {
 	if s.Current, s.Known, err = m.provider.GetVersions(ctx); err != nil {
 		return s, fmt.Errorf("read schema version: %w", err)
 	}
+	if err := m.db.QueryRowContext(ctx, "SELECT "+UnreleasedSteps+" FROM goose_db_version").Scan(&s.Unreleased); err != nil {
+		return s, fmt.Errorf("read applied steps: %w", err)
+	}
 	s.CompatibleFrom = s.Current
 	stored, err := m.storesCompat(ctx)
 	if err != nil || !stored {
+		s.Unreleased = s.Current > 0 // the first step of a release has the table
 		return s, err
 	}
 	err = m.db.QueryRowContext(ctx, fmt.Sprintf("SELECT compatible_from FROM "+CompatTable+" WHERE version = %d", s.Current)).Scan(&s.CompatibleFrom)
@@ -130,10 +141,14 @@ func (m *Migrator) Up(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if s.Newer() {
+		switch {
+		case s.Newer() || s.Unreleased && s.Current != lastUnreleased:
 			return s.Usable()
-		}
-		if s.Current < s.Known {
+		case s.Unreleased:
+			if err = m.adopt(ctx); err == nil {
+				continue
+			}
+		case s.Current < s.Known:
 			// First, so that an older build that serves meanwhile finds the row of each new version.
 			if err = m.record(ctx); err == nil {
 				_, err = m.provider.Up(ctx)
@@ -194,6 +209,9 @@ func (m *Migrator) DownTo(ctx context.Context, version int64) error {
 	s, err := m.Schema(ctx)
 	if err != nil {
 		return err
+	}
+	if s.Unreleased {
+		return s.Usable()
 	}
 	if s.Newer() {
 		return fault.New(fault.Conflict, "the database has schema version %d, this build knows %d: only the newer build can go back; run `gateway migrate down` of that", s.Current, s.Known)

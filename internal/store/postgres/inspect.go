@@ -119,6 +119,8 @@ func (q *session) checkSchema(ctx context.Context) error {
 		return err
 	case schema.Current == 0:
 		return errNoSchema
+	case schema.Unreleased:
+		return schema.Usable()
 	case schema.Current < schema.Known:
 		return fault.New(fault.Conflict, "the database has schema version %d, this build needs %d; run \"gateway migrate up\" with the owner's MIGRATE_DATABASE_URL", schema.Current, schema.Known)
 	}
@@ -134,11 +136,14 @@ func readSchema(get func(text string, dest ...any) error) (s store.Schema, err e
 	if err := get(noSchema, &empty); err != nil || empty {
 		return s, err
 	}
-	if err := get(currentSchema, &s.Current, &stored); err != nil {
+	if err := get(currentSchema, &s.Current, &stored, &s.Unreleased); err != nil {
 		return s, err
 	}
 	s.CompatibleFrom = s.Current
-	if stored {
+	switch {
+	case !stored:
+		s.Unreleased = s.Current > 0 // the first step of a release has the table
+	default:
 		err = get(fmt.Sprintf("SELECT coalesce(max(compatible_from), %[1]d) FROM "+store.CompatTable+" WHERE version = %[1]d", s.Current), &s.CompatibleFrom)
 	}
 	return s, err
@@ -150,8 +155,8 @@ const versionTable = "goose_db_version"
 const (
 	// noSchema is true when nothing was migrated, or when the first step failed.
 	noSchema = "SELECT to_regclass('collections') IS NULL OR to_regclass('" + versionTable + "') IS NULL"
-	// currentSchema is the version, and whether the database says which builds can work on it.
-	currentSchema = "SELECT COALESCE(MAX(version_id), 0), to_regclass('" + store.CompatTable + "') IS NOT NULL FROM " + versionTable
+	// currentSchema is the version, whether the database says which builds can work on it, and whether it is of no release.
+	currentSchema = "SELECT COALESCE(MAX(version_id), 0), to_regclass('" + store.CompatTable + "') IS NOT NULL, " + store.UnreleasedSteps + " FROM " + versionTable
 )
 
 // knownSchema returns the number of the newest migration.

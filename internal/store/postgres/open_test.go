@@ -177,6 +177,33 @@ func TestOpenOtherSchema(t *testing.T) {
 	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "gateway migrate up")
 }
 
+// TestUnreleasedSchema: as on SQLite.
+func TestUnreleasedSchema(t *testing.T) {
+	t.Parallel()
+	db := postgrestest.New(t)
+	const last = "INSERT INTO goose_db_version (version_id, is_applied) VALUES (23, true)"
+	run(t, db.OwnerURL, "INSERT INTO goose_db_version (version_id, is_applied) SELECT v, true FROM generate_series(5, 22) v", "INSERT INTO schema_compat VALUES (23, 18)")
+	refused := func(err error, words string) {
+		t.Helper()
+		says(t, err, fault.Conflict, "before the first release")
+		says(t, err, fault.Conflict, words)
+	}
+	refused(refusal(t, postgres.Config{URL: db.URL}), "version 22 of 23")
+	refused(postgres.Migrate(t.Context(), db.OwnerURL, ""), "version 22 of 23")
+	run(t, db.OwnerURL, last)
+	refused(refusal(t, postgres.Config{URL: db.URL}), "gateway migrate up")
+	refused(postgres.MigrateDown(t.Context(), db.OwnerURL, 0), "gateway migrate up")
+	if err := postgres.Migrate(t.Context(), db.OwnerURL, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := postgres.MigrationStatus(t.Context(), db.OwnerURL); err != nil || got.Current != got.Known || got.CompatibleFrom != 1 || got.Unreleased {
+		t.Error(got, err)
+	}
+	if err := refusal(t, postgres.Config{URL: db.URL}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestCompatibleVersionsAreRepaired: an Up that ended before it recorded the versions is completed
 // by the next; going back removes them.
 func TestCompatibleVersionsAreRepaired(t *testing.T) {
@@ -192,7 +219,7 @@ func TestCompatibleVersionsAreRepaired(t *testing.T) {
 	if err := postgres.Migrate(t.Context(), db.OwnerURL, ""); err != nil {
 		t.Fatal(err)
 	}
-	if n := rows(); n != all || n < 2 {
+	if n := rows(); n != all || n < 1 {
 		t.Errorf("%d rows, want %d", n, all)
 	}
 	run(t, db.OwnerURL, "INSERT INTO schema_compat VALUES (9999, 1)")

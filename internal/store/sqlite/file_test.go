@@ -202,8 +202,54 @@ func TestNewerSchema(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	run("DROP TABLE schema_compat") // of the time before it was there
-	refuse()
+}
+
+// TestUnreleasedSchema: the last schema from before the first release is adopted by a server, and not by a tool; earlier ones are refused.
+func TestUnreleasedSchema(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	agent, err := b.EnsureAgent(t.Context(), b.scope, "earlier")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := raw(t, b.path)
+	run := func(text string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(text, err)
+		}
+	}
+	chain := func(newest int) {
+		t.Helper()
+		run("DELETE FROM goose_db_version WHERE version_id > 1")
+		for v := 5; v <= newest; v++ {
+			run(fmt.Sprintf("INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, 1)", v))
+		}
+	}
+	refuse := func(tool bool, words ...string) {
+		t.Helper()
+		_, err := Open(t.Context(), Config{Path: b.path, NoMigrate: tool}, Deps{})
+		refused(t, err, fault.Conflict, words...)
+	}
+
+	run("INSERT INTO schema_compat VALUES (23, 18)")
+	chain(22)
+	refuse(false, "before the first release", "version 22 of 23")
+	chain(23)
+	refuse(true, "before the first release", "start the gateway")
+	s := openTest(t, Config{Path: b.path})
+	if got, err := s.Schema(t.Context()); err != nil || got != (store.Schema{Current: 1, Known: got.Known, CompatibleFrom: 1}) || got.Known != b.schema.Known {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if again, err := s.EnsureAgent(t.Context(), b.scope, "earlier"); err != nil || again.ID != agent.ID {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if err := errors.Join(s.Close(), openTest(t, Config{Path: b.path, NoMigrate: true}).Close()); err != nil {
+		t.Error(err)
+	}
+
+	run("DROP TABLE schema_compat") // the first of those steps had none
+	refuse(false, "before the first release", "version 1 of 23")
 }
 
 // TestVersionsAreRecorded: a new file says for each step which builds can work on it, and a start
@@ -211,7 +257,7 @@ func TestNewerSchema(t *testing.T) {
 func TestVersionsAreRecorded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	if s := b.schema; s.Current != s.Known || s.CompatibleFrom != 18 || s.Usable() != nil {
+	if s := b.schema; s.Current != s.Known || s.CompatibleFrom != 1 || s.Usable() != nil {
 		t.Fatal(s)
 	}
 	if _, err := raw(t, b.path).ExecContext(t.Context(), "DELETE FROM schema_compat"); err != nil {
@@ -220,7 +266,7 @@ func TestVersionsAreRecorded(t *testing.T) {
 	if s := openTest(t, Config{Path: b.path, NoMigrate: true}).schema; s.CompatibleFrom != s.Current {
 		t.Error(s)
 	}
-	if s := openTest(t, Config{Path: b.path}).schema; s.CompatibleFrom != 18 {
+	if s := openTest(t, Config{Path: b.path}).schema; s.CompatibleFrom != 1 {
 		t.Error(s)
 	}
 }
@@ -231,7 +277,7 @@ func TestVersionsAreRecordedFirst(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	next := b.schema.Known + 1
-	folder := fstest.MapFS{fmt.Sprintf("%05d_next.sql", next): {Data: []byte("-- compatible-from: 18\n-- +goose Up\nCREATE TABLE seen AS SELECT version FROM schema_compat;\n")}}
+	folder := fstest.MapFS{fmt.Sprintf("%05d_next.sql", next): {Data: []byte("-- compatible-from: 1\n-- +goose Up\nCREATE TABLE seen AS SELECT version FROM schema_compat;\n")}}
 	files, err := fs.Glob(migrations.SQLite, "sqlite/*.sql")
 	if err != nil {
 		t.Fatal(err)
@@ -255,7 +301,7 @@ func TestVersionsAreRecordedFirst(t *testing.T) {
 	if err := db.QueryRowContext(t.Context(), "SELECT max(version) FROM seen").Scan(&newest); err != nil || newest != next {
 		t.Errorf("the step found a row of version %d (%v), want its own, %d", newest, err, next)
 	}
-	if s := openTest(t, Config{Path: b.path}).schema; s != (store.Schema{Current: next, Known: next - 1, CompatibleFrom: 18}) {
+	if s := openTest(t, Config{Path: b.path}).schema; s != (store.Schema{Current: next, Known: next - 1, CompatibleFrom: 1}) {
 		t.Error(s)
 	}
 }

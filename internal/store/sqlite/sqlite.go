@@ -162,7 +162,7 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB, refuse bool) error {
 	if s.schema, err = m.Schema(ctx); err != nil {
 		return err
 	}
-	if s.schema.Current < s.schema.Known {
+	if !s.schema.Unreleased && s.schema.Current < s.schema.Known {
 		return fault.New(fault.Conflict, "the database has schema version %d, this build needs %d: start the server of this build once to upgrade it", s.schema.Current, s.schema.Known)
 	}
 	return s.schema.Usable()

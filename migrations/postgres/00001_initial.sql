@@ -17,7 +17,8 @@ CREATE TABLE tenants (
     name       text        NOT NULL COLLATE "C",
     state      text        NOT NULL,
     limits     jsonb       NOT NULL,
-    created_at timestamptz NOT NULL
+    created_at timestamptz NOT NULL,
+    allowed_hosts text        NOT NULL DEFAULT '' -- hosts that webhooks may reach, separated by commas
 );
 CREATE UNIQUE INDEX tenants_name ON tenants (name) WHERE state <> 'deleting';
 
@@ -53,6 +54,11 @@ CREATE TABLE api_keys (
     expires_at  timestamptz,
     revoked_at  timestamptz,
     rotated_to  uuid        NOT NULL,
+    -- the ids of an application whose collections the key is limited to; '' is any. The hash covers them
+    external_user  text        NOT NULL DEFAULT '' COLLATE "C",
+    external_agent text        NOT NULL DEFAULT '' COLLATE "C",
+    external_app   text        NOT NULL DEFAULT '' COLLATE "C",
+    external_run   text        NOT NULL DEFAULT '' COLLATE "C",
     PRIMARY KEY (tenant, id)
 );
 
@@ -75,12 +81,28 @@ CREATE TABLE collections (
     created_at      timestamptz NOT NULL,
     -- the job that embedded all notes again with another embedder; zero: vectors came with the notes
     reembedded      uuid        NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
+    -- what applications call the collection by: their own ids of a user, an agent, a program and a run
+    external_user   text COLLATE "C" NOT NULL DEFAULT '',
+    external_agent  text COLLATE "C" NOT NULL DEFAULT '',
+    external_app    text COLLATE "C" NOT NULL DEFAULT '',
+    external_run    text COLLATE "C" NOT NULL DEFAULT '',
+    -- A fork may hold what its ancestors showed it. lineage lists them, nearest first, with the revision up to which; fork_of is the
+    -- collection that it was forked from, while it no longer reads it; zero: that is the parent
+    fork_of         uuid        NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
+    fork_revision   bigint      NOT NULL DEFAULT 0,
+    lineage         text        NOT NULL DEFAULT '' COLLATE "C",
+    -- what collections are searched by: the folded name, title and ids; '' where it is not known: such a row is read
+    -- and compared by its reader
+    words           text COLLATE "C" NOT NULL DEFAULT '',
     PRIMARY KEY (tenant, id)
 );
 CREATE UNIQUE INDEX collections_name ON collections (tenant, name, agent) WHERE state <> 'deleting';
 CREATE INDEX collections_parent ON collections (tenant, parent) WHERE parent <> '00000000-0000-0000-0000-000000000000';
 CREATE INDEX collections_expiry ON collections (expires_at) WHERE expires_at IS NOT NULL AND state <> 'deleting';
 CREATE INDEX collections_ephemeral ON collections (tenant, id) WHERE ephemeral AND state <> 'deleting';
+CREATE UNIQUE INDEX collections_external ON collections (tenant, external_user, external_agent, external_app, external_run)
+    WHERE external_user || external_agent || external_app || external_run <> '' AND state <> 'deleting';
+CREATE INDEX collections_flattened ON collections (tenant, fork_of) WHERE lineage <> '';
 
 -- What every write changes, in a narrow row of its own with room for its next
 -- versions in the same page. The v_ columns count what is visible at the head, and
@@ -105,8 +127,13 @@ CREATE TABLE collection_heads (
     s_notes      bigint  NOT NULL,
     s_links      bigint  NOT NULL,
     s_bytes      bigint  NOT NULL,
+    next_expiry  timestamptz, -- when the first note expires; null: never. It may be earlier, never later
+    -- moved at most once a minute, so that most writes change no index
+    written_at   timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant, collection)
 ) WITH (fillfactor = 40, autovacuum_vacuum_scale_factor = 0.05);
+CREATE INDEX heads_expiry ON collection_heads (next_expiry) WHERE next_expiry IS NOT NULL;
+CREATE INDEX heads_written ON collection_heads (tenant, written_at, collection);
 
 CREATE TABLE changesets (
     tenant      uuid        NOT NULL,
@@ -120,6 +147,17 @@ CREATE TABLE changesets (
     undoes      bigint      NOT NULL,
     merged_from json,
     PRIMARY KEY (tenant, collection, revision)
+);
+CREATE INDEX changesets_merged ON changesets (tenant, collection, revision) WHERE merged_from IS NOT NULL;
+
+-- Named revisions.
+CREATE TABLE snapshots (
+    tenant     uuid        NOT NULL,
+    collection uuid        NOT NULL,
+    name       text        NOT NULL COLLATE "C",
+    revision   bigint      NOT NULL,
+    created_at timestamptz NOT NULL,
+    PRIMARY KEY (tenant, collection, name)
 );
 
 CREATE TABLE notes (
@@ -148,17 +186,28 @@ CREATE TABLE notes (
     supplied    text[]           NOT NULL,
     provenance  jsonb,
     content     text             NOT NULL,
+    digest      bigint           NOT NULL DEFAULT 0, -- of what duplicates of a note share
+    -- how many seconds the clock of who wrote the note was ahead of UTC at occurred_at: the day of a note is that of its writer
+    occurred_offset integer          NOT NULL DEFAULT 0,
+    expires_at  timestamptz, -- null: never
     PRIMARY KEY (tenant, layer, id, from_rev)
 );
--- Only for the rows of one id: with an ordered index by (tenant, id) the planner
--- may page through all layers of a tenant to find one layer.
-CREATE INDEX notes_note ON notes USING hash (id);
+-- Each statement has one index that leads it to its rows, and none that looks as good to a planner that knows nothing of a tenant
+-- yet: such a planner expects one row wherever the tenant and the layer are given, and takes any index that begins with them.
 CREATE INDEX notes_key ON notes (tenant, layer, kind, key) WHERE key <> '';
-CREATE INDEX notes_began ON notes (tenant, layer, from_rev, id);
+-- A note that is found by its key has a version for each of its changes. In this order the newest is read first, and no other.
+CREATE INDEX notes_newest_by_key ON notes (tenant, layer, kind, key, from_rev) WHERE key <> '';
+-- The condition holds for all rows, and only the statement that reads the log has it.
+CREATE INDEX notes_log ON notes (tenant, layer, from_rev, id) WHERE bytes >= 0;
 CREATE INDEX notes_ended ON notes (tenant, layer, to_rev) WHERE to_rev < 9223372036854775807;
 -- Messages are paged in the order in which they were said.
 CREATE INDEX notes_said ON notes (tenant, layer, occurred_at, id) WHERE kind = 'message';
 CREATE INDEX notes_waiting ON notes (tenant, layer, to_rev) WHERE state IN ('raw', 'pending') AND NOT deleted;
+-- Summaries, sessions, facts and the like are paged without reading messages. "bytes >= 0" holds for all rows: it keeps other
+-- statements from this index.
+CREATE INDEX notes_kind ON notes (tenant, layer, kind, id) WHERE bytes >= 0 AND kind NOT IN ('note', 'message');
+CREATE INDEX notes_digest ON notes (tenant, layer, digest) WHERE digest <> 0;
+CREATE INDEX notes_expiry ON notes (tenant, layer, expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE links (
     tenant     uuid             NOT NULL,
@@ -174,7 +223,9 @@ CREATE TABLE links (
     created_at timestamptz      NOT NULL,
     PRIMARY KEY (tenant, layer, source, relation, target, from_rev)
 );
-CREATE INDEX links_target ON links (tenant, layer, target);
+CREATE INDEX links_target ON links (target, layer);
+-- The condition holds for all rows, and only the statement that reads the log has it.
+CREATE INDEX links_log ON links (tenant, layer, from_rev, source) WHERE confidence >= 0;
 
 -- A narrow table: an exact scan reads nothing else. Plain storage keeps a
 -- vector in its row, which holds up to 3,900 elements.
@@ -226,6 +277,9 @@ CREATE TABLE jobs (
     -- crashes its process again and again must not be retried for ever
     claims      integer     NOT NULL DEFAULT 0,
     trace       text        NOT NULL DEFAULT '', -- the trace context of the request that enqueued it
+    losses      integer     NOT NULL DEFAULT 0, -- leases lost in a row, before the current claims
+    alone       integer     NOT NULL DEFAULT 0, -- how many of the last ones ran with no other job in their process
+    awaits      uuid        NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000', -- the job whose end wakes this one
     PRIMARY KEY (tenant, id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX jobs_waiting ON jobs (tenant, collection, stage, seq) WHERE state IN ('queued', 'running');
@@ -236,6 +290,16 @@ CREATE INDEX jobs_not_before ON jobs (not_before NULLS FIRST) INCLUDE (stage, cr
 CREATE INDEX jobs_lease_until ON jobs (lease_until NULLS FIRST) WHERE state = 'running';
 CREATE INDEX jobs_collection ON jobs (tenant, collection, id);
 CREATE INDEX jobs_note ON jobs (tenant, note) WHERE note <> '00000000-0000-0000-0000-000000000000';
+CREATE INDEX jobs_awaits ON jobs (tenant, awaits) WHERE awaits <> '00000000-0000-0000-0000-000000000000';
+-- Jobs that are not done are few among those that are: lists of what waits, runs or failed find them by this index.
+CREATE INDEX jobs_open ON jobs (tenant, id) WHERE state <> 'done';
+-- What waits in a collection is counted by indexes; these two hold few rows.
+CREATE INDEX jobs_dead ON jobs (tenant, collection) WHERE state = 'dead';
+CREATE INDEX jobs_embedding ON jobs (tenant, collection) WHERE state IN ('queued', 'running') AND payload::text = '{"embed_only":true}';
+ALTER TABLE notes   SET (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 5000);
+ALTER TABLE vectors SET (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 5000);
+ALTER TABLE links   SET (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 5000);
+ALTER TABLE jobs    SET (autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 5000);
 
 -- Bodies that imports received and answers that they gave, in parts.
 CREATE TABLE spool (
@@ -305,12 +369,100 @@ CREATE TABLE model_use (
     PRIMARY KEY (tenant, day, collection, purpose)
 );
 
+-- Blocks that a shared collection holds and that other collections show too, folders of files, and tools.
+CREATE TABLE attachments (
+    tenant     uuid        NOT NULL,
+    collection uuid        NOT NULL, -- which shows the block
+    block      uuid        NOT NULL, -- a note, or a collection of files
+    home       uuid        NOT NULL, -- the collection that holds the block
+    label      text        NOT NULL COLLATE "C", -- of the block
+    mode       text        NOT NULL, -- 'rw'; 'ro': not changed through this collection; 'folder': of files; 'tool'
+    at         timestamptz NOT NULL,
+    PRIMARY KEY (tenant, collection, block)
+);
+CREATE UNIQUE INDEX attachments_label ON attachments (tenant, collection, label);
+CREATE INDEX attachments_block ON attachments (tenant, block);
+CREATE INDEX attachments_home ON attachments (tenant, home);
+
+-- Tools of tenants, which their callers run.
+CREATE TABLE tools (
+    tenant     uuid        NOT NULL,
+    id         uuid        NOT NULL,
+    name       text        NOT NULL COLLATE "C",
+    spec       json        NOT NULL, -- its description and the schema of its arguments
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    PRIMARY KEY (tenant, id)
+);
+CREATE UNIQUE INDEX tools_name ON tools (tenant, name);
+
+-- Webhooks are sent what is in the log; a delivery is what was sent, not what it said.
+CREATE TABLE webhooks (
+    tenant     uuid NOT NULL,
+    id         uuid NOT NULL,
+    collection uuid NOT NULL, -- zero: every collection
+    url        text NOT NULL COLLATE "C",
+    events     json NOT NULL, -- empty: all
+    secrets    bytea NOT NULL, -- encrypted
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    PRIMARY KEY (tenant, id)
+);
+
+CREATE TABLE deliveries (
+    tenant     uuid NOT NULL,
+    webhook    uuid NOT NULL,
+    id         uuid NOT NULL,
+    collection uuid NOT NULL,
+    revision   bigint NOT NULL,
+    event      text NOT NULL COLLATE "C",
+    state      text NOT NULL COLLATE "C",
+    attempts   bigint NOT NULL,
+    status     bigint NOT NULL, -- of the last answer; 0: there was none
+    error      text NOT NULL COLLATE "C",
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    next_at    timestamptz,
+    PRIMARY KEY (tenant, webhook, id)
+);
+
+-- What holders of keys let programs do (OAuth).
+CREATE TABLE grants (
+    tenant         uuid NOT NULL,
+    id             uuid NOT NULL,
+    api_key        uuid NOT NULL,
+    agent          uuid NOT NULL, -- of the key
+    client         text NOT NULL COLLATE "C", -- its name, as it says
+    client_hash    bytea NOT NULL, -- of its id
+    redirect       text NOT NULL COLLATE "C",
+    resource       text NOT NULL COLLATE "C",
+    permissions    text[] NOT NULL,
+    external_user  text NOT NULL COLLATE "C",
+    external_agent text NOT NULL COLLATE "C",
+    challenge      text NOT NULL COLLATE "C",
+    code           bytea NOT NULL, -- this and the next two are hashes
+    family         bytea NOT NULL,
+    refresh        bytea NOT NULL,
+    created_at     timestamptz NOT NULL,
+    used_at        timestamptz, -- NULL: the code was not exchanged
+    expires_at     timestamptz NOT NULL,
+    PRIMARY KEY (tenant, id)
+);
+
+-- For each applied step, the version that a build must know to work on the schema after it. The migration runner writes the rows
+-- from the headers of the steps. A version without a row counts as its own: only builds that know it may use it.
+CREATE TABLE schema_compat (
+    version         bigint NOT NULL PRIMARY KEY,
+    compatible_from bigint NOT NULL
+);
+
 -- +goose StatementBegin
 DO $$
 DECLARE t text;
 BEGIN
     FOREACH t IN ARRAY ARRAY['agents', 'api_keys', 'collections', 'collection_heads', 'changesets', 'notes', 'links', 'vectors',
-        'usage', 'jobs', 'reviews', 'audit', 'idempotency', 'model_use', 'spool'] LOOP
+        'usage', 'jobs', 'reviews', 'audit', 'idempotency', 'model_use', 'spool',
+        'snapshots', 'attachments', 'tools', 'webhooks', 'deliveries', 'grants'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);
         EXECUTE format('CREATE POLICY own_tenant ON %I USING (tenant = nullif(current_setting(''slipbox.tenant'', true), '''')::uuid)', t);
     END LOOP;
@@ -331,6 +483,16 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
 $$;
 -- +goose StatementEnd
 
+-- Collections with notes that may have expired.
+-- +goose StatementBegin
+CREATE FUNCTION expiring_collections(at timestamptz, most integer) RETURNS TABLE (tenant uuid, collection uuid)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    SELECT h.tenant, h.collection FROM collection_heads h
+    WHERE h.next_expiry <= at AND (SELECT c.state = 'active' FROM collections c WHERE c.tenant = h.tenant AND c.id = h.collection LIMIT 1)
+    ORDER BY h.next_expiry, h.collection LIMIT most
+$$;
+-- +goose StatementEnd
+
 -- Collections that end with their process.
 -- +goose StatementBegin
 CREATE FUNCTION ephemeral_collections(most integer) RETURNS TABLE (tenant uuid, collection uuid)
@@ -345,7 +507,7 @@ $$;
 -- The rules are those of a claim: a job is leased when it waits or when its lease
 -- has expired. Of the jobs in stage decide only the first is leased, and only while
 -- no other decide is leased and no earlier job is still to be prepared for the
--- first time.
+-- first time. A job that waits after a lost lease, or after a failed try, holds up no later one.
 -- +goose StatementBegin
 CREATE FUNCTION due_collections(at timestamptz, most integer) RETURNS TABLE (tenant uuid, collection uuid)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -361,16 +523,16 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $$
     LEFT JOIN LATERAL (
         SELECT j.seq, j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= at) OR j.state = 'running' AND j.lease_until <= at AS due
         FROM jobs j WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage = 'decide' AND j.state IN ('queued', 'running')
-        AND (j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= at OR j.attempts = 0) OR j.state = 'running' AND j.lease_until <= at)
+        AND (j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= at OR j.attempts = 0 AND j.losses = 0) OR j.state = 'running' AND j.lease_until <= at)
         ORDER BY j.seq LIMIT 1) f ON true
     -- The looks have limits, which keeps the planner from reading the jobs of all collections at once.
-    WHERE (SELECT true FROM jobs j WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage IN ('prepare', 'task') AND j.state IN ('queued', 'running')
+    WHERE (SELECT true FROM jobs j WHERE j.tenant = w.tenant AND j.collection = w.collection AND j.stage IN ('prepare', 'task', 'send') AND j.state IN ('queued', 'running')
         AND (j.state = 'queued' AND (j.not_before IS NULL OR j.not_before <= at) OR j.state = 'running' AND j.lease_until <= at) LIMIT 1)
     OR f.due
     AND (SELECT true FROM jobs o WHERE o.tenant = w.tenant AND o.collection = w.collection AND o.stage = 'decide'
         AND o.state = 'running' AND o.lease_until > at LIMIT 1) IS NULL
     AND (SELECT true FROM jobs o WHERE o.tenant = w.tenant AND o.collection = w.collection AND o.stage = 'prepare'
-        AND o.seq < f.seq AND o.state IN ('queued', 'running') AND o.attempts = 0 LIMIT 1) IS NULL
+        AND o.seq < f.seq AND o.state IN ('queued', 'running') AND o.attempts = 0 AND o.losses = 0 LIMIT 1) IS NULL
     ORDER BY random() LIMIT most
 $$;
 -- +goose StatementEnd
@@ -394,6 +556,16 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
 $$;
 -- +goose StatementEnd
 
+-- How many jobs of a stage could be done at a time, and since when the first of them waits: since it was
+-- made or, if that is later, since it was due. Reads the index jobs_not_before only.
+-- +goose StatementBegin
+CREATE FUNCTION backlog_at(of text, at timestamptz, OUT waiting bigint, OUT oldest timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    SELECT count(*), min(greatest(j.created_at, j.not_before)) FROM jobs j
+    WHERE j.state = 'queued' AND j.stage = of AND (j.not_before IS NULL OR j.not_before <= at)
+$$;
+-- +goose StatementEnd
+
 -- Tenants with parts that are no longer needed: older than a time, and not the body
 -- of a job that has not ended. The query steps from tenant to tenant.
 -- +goose StatementBegin
@@ -411,16 +583,25 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
 $$;
 -- +goose StatementEnd
 
-REVOKE EXECUTE ON FUNCTION expired_collections(timestamptz, integer), ephemeral_collections(integer),
-    due_collections(timestamptz, integer), next_due(), backlog(text), stale_parts(timestamptz, integer) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION expired_collections(timestamptz, integer), expiring_collections(timestamptz, integer),
+    ephemeral_collections(integer), due_collections(timestamptz, integer), next_due(), backlog(text), backlog_at(text, timestamptz),
+    stale_parts(timestamptz, integer) FROM PUBLIC;
 
 -- +goose Down
 DROP FUNCTION stale_parts(timestamptz, integer);
+DROP FUNCTION backlog_at(text, timestamptz);
 DROP FUNCTION backlog(text);
 DROP FUNCTION next_due();
 DROP FUNCTION due_collections(timestamptz, integer);
 DROP FUNCTION ephemeral_collections(integer);
+DROP FUNCTION expiring_collections(timestamptz, integer);
 DROP FUNCTION expired_collections(timestamptz, integer);
+DROP TABLE schema_compat;
+DROP TABLE grants;
+DROP TABLE deliveries;
+DROP TABLE webhooks;
+DROP TABLE tools;
+DROP TABLE attachments;
 DROP TABLE model_use;
 DROP TABLE idempotency;
 DROP SEQUENCE audit_ids;
@@ -432,6 +613,7 @@ DROP TABLE usage;
 DROP TABLE vectors;
 DROP TABLE links;
 DROP TABLE notes;
+DROP TABLE snapshots;
 DROP TABLE changesets;
 DROP TABLE collection_heads;
 DROP TABLE collections;

@@ -13,7 +13,8 @@ CREATE TABLE tenants (
     name       TEXT    NOT NULL,
     state      TEXT    NOT NULL,
     limits     TEXT    NOT NULL,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    allowed_hosts TEXT    NOT NULL DEFAULT '' -- hosts that webhooks may reach, separated by commas
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX tenants_name ON tenants (name) WHERE state <> 'deleting';
 
@@ -49,6 +50,11 @@ CREATE TABLE api_keys (
     expires_at  INTEGER NOT NULL,
     revoked_at  INTEGER NOT NULL,
     rotated_to  BLOB    NOT NULL,
+    -- the ids of an application whose collections the key is limited to; '' is any. The hash covers them
+    external_user  TEXT    NOT NULL DEFAULT '',
+    external_agent TEXT    NOT NULL DEFAULT '',
+    external_app   TEXT    NOT NULL DEFAULT '',
+    external_run   TEXT    NOT NULL DEFAULT '',
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -71,12 +77,28 @@ CREATE TABLE collections (
     created_at      INTEGER NOT NULL,
     -- the job that embedded all notes again with another embedder; zero: vectors came with the notes
     reembedded      BLOB    NOT NULL DEFAULT x'00000000000000000000000000000000',
+    -- what applications call the collection by: their own ids of a user, an agent, a program and a run
+    external_user   TEXT    NOT NULL DEFAULT '',
+    external_agent  TEXT    NOT NULL DEFAULT '',
+    external_app    TEXT    NOT NULL DEFAULT '',
+    external_run    TEXT    NOT NULL DEFAULT '',
+    -- A fork may hold what its ancestors showed it. lineage lists them, nearest first, with the revision up to which; fork_of is the
+    -- collection that it was forked from, while it no longer reads it; zero: that is the parent
+    fork_of         BLOB    NOT NULL DEFAULT x'00000000000000000000000000000000',
+    fork_revision   INTEGER NOT NULL DEFAULT 0,
+    lineage         TEXT    NOT NULL DEFAULT '',
+    -- what collections are searched by: the folded name, title and ids; '' where it is not known: such a row is read
+    -- and compared by its reader
+    words           TEXT    NOT NULL DEFAULT '',
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX collections_name ON collections (tenant, name, agent) WHERE state <> 'deleting';
 CREATE INDEX collections_parent ON collections (tenant, parent) WHERE parent <> zeroblob(16);
 CREATE INDEX collections_expiry ON collections (expires_at) WHERE expires_at > 0 AND state <> 'deleting';
 CREATE INDEX collections_ephemeral ON collections (tenant, id) WHERE ephemeral = 1 AND state <> 'deleting';
+CREATE UNIQUE INDEX collections_external ON collections (tenant, external_user, external_agent, external_app, external_run)
+    WHERE external_user || external_agent || external_app || external_run <> '' AND state <> 'deleting';
+CREATE INDEX collections_flattened ON collections (tenant, fork_of) WHERE lineage <> '';
 
 -- What every write changes, in a row of its own. The v_ columns count what is
 -- visible at the head, and are right when counted is 1; the s_ columns count the
@@ -100,8 +122,13 @@ CREATE TABLE collection_heads (
     s_notes      INTEGER NOT NULL,
     s_links      INTEGER NOT NULL,
     s_bytes      INTEGER NOT NULL,
+    next_expiry  INTEGER NOT NULL DEFAULT 0, -- when the first note expires; 0: never. It may be earlier, never later
+    -- moved at most once a minute, so that most writes change no index
+    written_at   INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant, collection)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX heads_expiry ON collection_heads (next_expiry) WHERE next_expiry > 0;
+CREATE INDEX heads_written ON collection_heads (tenant, written_at, collection);
 
 CREATE TABLE changesets (
     tenant      BLOB    NOT NULL,
@@ -115,6 +142,17 @@ CREATE TABLE changesets (
     undoes      INTEGER NOT NULL,
     merged_from TEXT    NOT NULL,
     PRIMARY KEY (tenant, collection, revision)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX changesets_merged ON changesets (tenant, collection, revision) WHERE merged_from <> '';
+
+-- Named revisions.
+CREATE TABLE snapshots (
+    tenant     BLOB    NOT NULL,
+    collection BLOB    NOT NULL,
+    name       TEXT    NOT NULL,
+    revision   INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, collection, name)
 ) STRICT, WITHOUT ROWID;
 
 -- A table with row ids: contents may be long, and the keys stay compact.
@@ -144,15 +182,26 @@ CREATE TABLE notes (
     supplied    TEXT    NOT NULL,
     provenance  TEXT    NOT NULL,
     content     TEXT    NOT NULL,
+    digest      INTEGER NOT NULL DEFAULT 0, -- of what duplicates of a note share
+    -- how many seconds the clock of who wrote the note was ahead of UTC at occurred_at: the day of a note is that of its writer
+    occurred_offset INTEGER NOT NULL DEFAULT 0,
+    expires_at  INTEGER NOT NULL DEFAULT 0, -- 0: never
     PRIMARY KEY (tenant, layer, id, from_rev)
 ) STRICT;
 CREATE INDEX notes_note ON notes (tenant, id);
 CREATE INDEX notes_key ON notes (tenant, layer, kind, key) WHERE key <> '';
+-- A note that is found by its key has a version for each of its changes. In this order the newest is read first, and no other.
+CREATE INDEX notes_newest_by_key ON notes (tenant, layer, kind, key, from_rev) WHERE key <> '';
 CREATE INDEX notes_began ON notes (tenant, layer, from_rev, id);
 CREATE INDEX notes_ended ON notes (tenant, layer, to_rev) WHERE to_rev < 9223372036854775807;
 -- Messages are paged in the order in which they were said.
 CREATE INDEX notes_said ON notes (tenant, layer, occurred_at, id) WHERE kind = 'message';
 CREATE INDEX notes_waiting ON notes (tenant, layer, to_rev) WHERE state IN ('raw', 'pending') AND deleted = 0;
+-- Summaries, sessions, facts and the like are paged without reading messages. "bytes >= 0" holds for all rows: it keeps other
+-- statements from this index.
+CREATE INDEX notes_kind ON notes (tenant, layer, kind, id) WHERE bytes >= 0 AND kind NOT IN ('note', 'message');
+CREATE INDEX notes_digest ON notes (tenant, layer, digest) WHERE digest <> 0;
+CREATE INDEX notes_expiry ON notes (tenant, layer, expires_at) WHERE expires_at > 0;
 
 CREATE TABLE links (
     tenant     BLOB    NOT NULL,
@@ -169,6 +218,8 @@ CREATE TABLE links (
     PRIMARY KEY (tenant, layer, source, relation, target, from_rev)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX links_target ON links (tenant, layer, target);
+-- The condition holds for all rows, and only the statement that reads the log has it.
+CREATE INDEX links_log ON links (tenant, layer, from_rev) WHERE confidence >= 0;
 
 CREATE TABLE vectors (
     tenant   BLOB    NOT NULL,
@@ -215,6 +266,9 @@ CREATE TABLE jobs (
     -- crashes its process again and again must not be retried for ever
     claims      INTEGER NOT NULL DEFAULT 0,
     trace       TEXT    NOT NULL DEFAULT '', -- the trace context of the request that enqueued it
+    losses      INTEGER NOT NULL DEFAULT 0, -- leases lost in a row, before the current claims
+    alone       INTEGER NOT NULL DEFAULT 0, -- how many of the last ones ran with no other job in their process
+    awaits      BLOB    NOT NULL DEFAULT x'00000000000000000000000000000000', -- the job whose end wakes this one
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX jobs_waiting ON jobs (tenant, collection, stage, seq) WHERE state IN ('queued', 'running');
@@ -222,6 +276,12 @@ CREATE INDEX jobs_waiting ON jobs (tenant, collection, stage, seq) WHERE state I
 CREATE INDEX jobs_running ON jobs (tenant, collection, stage) WHERE state = 'running';
 CREATE INDEX jobs_collection ON jobs (tenant, collection, id);
 CREATE INDEX jobs_note ON jobs (tenant, note) WHERE note <> zeroblob(16);
+CREATE INDEX jobs_awaits ON jobs (tenant, awaits) WHERE awaits <> zeroblob(16);
+-- Jobs that are not done are few among those that are: lists of what waits, runs or failed find them by this index.
+CREATE INDEX jobs_open ON jobs (tenant, id) WHERE state <> 'done';
+-- What waits in a collection is counted by indexes; these two hold few rows.
+CREATE INDEX jobs_dead ON jobs (tenant, collection) WHERE state = 'dead';
+CREATE INDEX jobs_embedding ON jobs (tenant, collection) WHERE state IN ('queued', 'running') AND payload = '{"embed_only":true}';
 
 -- Bodies that imports received and answers that they gave, in parts.
 CREATE TABLE spool (
@@ -289,7 +349,100 @@ CREATE TABLE model_use (
     PRIMARY KEY (tenant, day, collection, purpose)
 ) STRICT, WITHOUT ROWID;
 
+-- Blocks that a shared collection holds and that other collections show too, folders of files, and tools.
+CREATE TABLE attachments (
+    tenant     BLOB    NOT NULL,
+    collection BLOB    NOT NULL, -- which shows the block
+    block      BLOB    NOT NULL, -- a note, or a collection of files
+    home       BLOB    NOT NULL, -- the collection that holds the block
+    label      TEXT    NOT NULL, -- of the block
+    mode       TEXT    NOT NULL, -- 'rw'; 'ro': not changed through this collection; 'folder': of files; 'tool'
+    at         INTEGER NOT NULL,
+    PRIMARY KEY (tenant, collection, block)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX attachments_label ON attachments (tenant, collection, label);
+CREATE INDEX attachments_block ON attachments (tenant, block);
+CREATE INDEX attachments_home ON attachments (tenant, home);
+
+-- Tools of tenants, which their callers run.
+CREATE TABLE tools (
+    tenant     BLOB    NOT NULL,
+    id         BLOB    NOT NULL,
+    name       TEXT    NOT NULL,
+    spec       TEXT    NOT NULL, -- its description and the schema of its arguments
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX tools_name ON tools (tenant, name);
+
+-- Webhooks are sent what is in the log; a delivery is what was sent, not what it said.
+CREATE TABLE webhooks (
+    tenant     BLOB NOT NULL,
+    id         BLOB NOT NULL,
+    collection BLOB NOT NULL, -- zero: every collection
+    url        TEXT NOT NULL,
+    events     TEXT NOT NULL, -- empty: all
+    secrets    BLOB NOT NULL, -- encrypted
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE deliveries (
+    tenant     BLOB NOT NULL,
+    webhook    BLOB NOT NULL,
+    id         BLOB NOT NULL,
+    collection BLOB NOT NULL,
+    revision   INTEGER NOT NULL,
+    event      TEXT NOT NULL,
+    state      TEXT NOT NULL,
+    attempts   INTEGER NOT NULL,
+    status     INTEGER NOT NULL, -- of the last answer; 0: there was none
+    error      TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    next_at    INTEGER NOT NULL,
+    PRIMARY KEY (tenant, webhook, id)
+) STRICT, WITHOUT ROWID;
+
+-- What holders of keys let programs do (OAuth).
+CREATE TABLE grants (
+    tenant         BLOB NOT NULL,
+    id             BLOB NOT NULL,
+    api_key        BLOB NOT NULL,
+    agent          BLOB NOT NULL, -- of the key
+    client         TEXT NOT NULL, -- its name, as it says
+    client_hash    BLOB NOT NULL, -- of its id
+    redirect       TEXT NOT NULL,
+    resource       TEXT NOT NULL,
+    permissions    TEXT NOT NULL,
+    external_user  TEXT NOT NULL,
+    external_agent TEXT NOT NULL,
+    challenge      TEXT NOT NULL,
+    code           BLOB NOT NULL, -- this and the next two are hashes
+    family         BLOB NOT NULL,
+    refresh        BLOB NOT NULL,
+    created_at     INTEGER NOT NULL,
+    used_at        INTEGER NOT NULL, -- 0: the code was not exchanged
+    expires_at     INTEGER NOT NULL,
+    PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID;
+
+-- For each applied step, the version that a build must know to work on the schema after it. The migration runner writes the rows
+-- from the headers of the steps. A version without a row counts as its own: only builds that know it may use it.
+CREATE TABLE schema_compat (
+    version         INTEGER NOT NULL PRIMARY KEY,
+    compatible_from INTEGER NOT NULL
+) STRICT;
+
 -- +goose Down
+DROP TABLE schema_compat;
+DROP TABLE grants;
+DROP TABLE deliveries;
+DROP TABLE webhooks;
+DROP TABLE tools;
+DROP TABLE attachments;
 DROP TABLE model_use;
 DROP TABLE idempotency;
 DROP TABLE audit;
@@ -300,6 +453,7 @@ DROP TABLE usage;
 DROP TABLE vectors;
 DROP TABLE links;
 DROP TABLE notes;
+DROP TABLE snapshots;
 DROP TABLE changesets;
 DROP TABLE collection_heads;
 DROP TABLE collections;
