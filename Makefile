@@ -28,9 +28,9 @@ FUZZTIME ?= 60s
 # The packages that "make test" and "make cover" run; empty: all, of "make test" all but the clients that it would install.
 PACKAGES ?=
 COVERAGE ?= coverage.out
-# Tests of a package that run at once. Many of them wait: for servers, for time limits.
+# Tests of a package that run concurrently. Many of them wait: for servers, for time limits.
 PARALLEL ?= 4
-# Packages tested at once: one more than this kind of machine has processors, because many tests wait.
+# Packages tested concurrently: one more than this kind of machine has processors, because many tests wait.
 AT_ONCE ?= 3
 
 MODULE  := github.com/slipboxhq/slipbox

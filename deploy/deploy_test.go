@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,6 +26,10 @@ type service struct {
 	Healthcheck struct{ Test []string }      `yaml:"healthcheck"`
 	DependsOn   map[string]map[string]string `yaml:"depends_on"`
 	Profiles    []string                     `yaml:"profiles"`
+
+	Deploy struct {
+		Resources struct{ Limits struct{ CPUs, Memory string } }
+	} `yaml:"deploy"`
 }
 
 func read(t *testing.T, name string) string {
@@ -86,14 +91,32 @@ func TestComposeHealthChecks(t *testing.T) {
 	}
 }
 
+// digest is what pins an image for good.
+const digest = `@sha256:[0-9a-f]{64}`
+
+// No container takes more than its share of the machine; what runs this build knows its own.
+func TestComposeLimits(t *testing.T) {
+	t.Parallel()
+	for name, s := range services(t) {
+		limits := s.Deploy.Resources.Limits
+		like(t, name+"'s CPUs", limits.CPUs, `[12]`)
+		like(t, name+"'s memory", limits.Memory, `\d+[mg]`)
+		if s.Build.Dockerfile != "" {
+			like(t, name+"'s memory", limits.Memory, "2g")
+			like(t, name+"'s GOMEMLIMIT", s.Environment["GOMEMLIMIT"], strconv.Itoa(2<<10*9/10)+"MiB")
+			like(t, name+"'s index", s.Environment["SLIPBOX_INDEX_BYTES"], strconv.Itoa(1<<30))
+		}
+	}
+}
+
 // Servers are pinned to a patch version, have a health check, and can be reached only by the
 // other containers.
 func TestComposePinsServers(t *testing.T) {
 	t.Parallel()
 	all := services(t)
 	for name, image := range map[string]string{
-		"postgres": `pgvector/pgvector:0\.([89]|\d\d)\.\d+-pg1[5-9]`,
-		"redis":    `redis:([789]|\d\d)\.\d+\.\d+`,
+		"postgres": `pgvector/pgvector:0\.([89]|\d\d)\.\d+-pg1[5-9]` + digest,
+		"redis":    `redis:([789]|\d\d)\.\d+\.\d+(-\w+)?` + digest,
 	} {
 		s := all[name]
 		like(t, name+"'s image", s.Image, image)
@@ -116,7 +139,7 @@ func TestComposeWatches(t *testing.T) {
 	for _, name := range []string{"grafana", "jaeger", "prometheus"} {
 		s := all[name]
 		like(t, name+"'s profile", strings.Join(s.Profiles, " "), "watch")
-		like(t, name+"'s image", s.Image, `[a-z]+/[a-z]+:v?\d+\.\d+\.\d+`)
+		like(t, name+"'s image", s.Image, `[a-z]+/[a-z]+:v?\d+\.\d+\.\d+`+digest)
 		for _, port := range s.Ports {
 			like(t, name+"'s port", port, `127\.0\.0\.1:.*`)
 		}

@@ -52,11 +52,13 @@ for values in "${accepted[@]}"; do
 done
 
 kube=${versions[0]}
-# The example makes every entry that the pods of the smallest installation read.
-render "$chart/ci/minimal.yaml" || fail "$chart/ci/minimal.yaml: helm template failed" "$(<"$work/errors")"
-example=$chart/examples/external-secrets.yaml
-{ cat "$work/manifests"; echo ---; cat "$example"; } >"$work/both"
-"$work/chartcheck" manifests docs/watching.md <"$work/both" >"$work/mistakes" || fail "$example:" "$(<"$work/mistakes")"
+# Each example fits the values that it is for; the first makes every entry that the pods of the smallest installation read.
+for pair in external-secrets:minimal cloudnativepg-valkey:cloudnativepg; do
+	example=$chart/examples/${pair%:*}.yaml values=$chart/ci/${pair#*:}.yaml
+	render "$values" || fail "$values: helm template failed" "$(<"$work/errors")"
+	{ cat "$work/manifests"; echo ---; cat "$example"; } >"$work/both"
+	"$work/chartcheck" manifests docs/watching.md <"$work/both" >"$work/mistakes" || fail "$example:" "$(<"$work/mistakes")"
+done
 
 for values in "${refused[@]}"; do
 	expected=$(sed -n '1s/^# expect: //p' "$values")

@@ -53,6 +53,7 @@ step "coverage" run cover RAPID_CHECKS=20
 step "fuzz targets" run test/fuzz/go
 step "a history of a million tokens, side by side" run compare OUT="$(mktemp -d)" \
 	COMPARE='--generate 1000000 --policies none --baselines full-context,sliding-window --per-add 20'
+step "a newcomer's path, with 2,000 conversations" env CONVERSATIONS=2000 scripts/newcomer.sh
 step "a history of a gigabyte, in constant memory" env SLIPBOX_HISTORY_MB=1024 go test -run TestConstantMemory -count=1 -timeout=60m -v ./internal/memory/transfer
 step "contract fuzz" env FUZZ_EXAMPLES=25 FUZZ_PHASES=examples,coverage,fuzzing,stateful scripts/fuzz.sh
 step "console, with 100,000 notes" run test/console CONSOLE_NOTES=100000 SCREENSHOTS="$(mktemp -d)"

@@ -257,6 +257,38 @@ func TestImportDates(t *testing.T) {
 	}
 }
 
+// A file is added once, found and cited by its name, and deleted.
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	file := filepath.Join(t.TempDir(), "mill \"old\".txt")
+	if err := os.WriteFile(file, []byte("The emergency valve of the mill is green.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	added := object(t, p.pipe(t, "", "file", "add", file, "--user", "nora", "--create", "mem0"))
+	p.pipe(t, "", "watch", added["job"].(map[string]any)["id"].(string))
+	id := added["file"].(map[string]any)["id"].(string)
+	if again := object(t, p.pipe(t, "", "file", "add", file, "--user", "nora")); again["job"] != nil || again["file"].(map[string]any)["id"] != id {
+		t.Errorf("the same file is stored twice: %v", again)
+	}
+	if out := p.pipe(t, "", "file", "list", "--user", "nora", "--text"); !strings.Contains(out, `mill "old".txt`) || !strings.Contains(out, "ready") {
+		t.Errorf("the files are %s", out)
+	}
+	if out := p.pipe(t, "", "search", "--user", "nora", "valve"); !strings.Contains(out, "green") {
+		t.Errorf("found %s", out)
+	}
+	if _, problems, code := p.run(t, "", "file", "add", filepath.Dir(file), "--user", "nora"); code != 1 || !strings.Contains(problems, "not a file") {
+		t.Errorf("a folder: exit %d, %s", code, problems)
+	}
+	if out := object(t, p.pipe(t, "", "file", "delete", id, "--user", "nora")); out["deleted"] != id {
+		t.Errorf("deleted: %v", out)
+	}
+	if out := p.pipe(t, "", "search", "--user", "nora", "valve"); strings.Contains(out, "green") {
+		t.Errorf("found after the deletion: %s", out)
+	}
+}
+
 // What is deleted is no longer recalled by a hook, and erased it is not in the history either.
 func TestDeleteAndErase(t *testing.T) {
 	t.Parallel()

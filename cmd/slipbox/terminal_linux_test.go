@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -128,6 +129,27 @@ func TestTerminal(t *testing.T) {
 	}
 	if seen := p.on(t, 80, "> ", "When is the kiln inspected?\n\x04", nil, "chat", "--forget"); !strings.Contains(seen, "Friday") {
 		t.Errorf("a dialogue: %q", seen)
+	}
+}
+
+// A history is imported on a terminal: a person reads what was understood before they are asked who of the people is remembered, and
+// is asked again for a name that is none of them.
+func TestImportAsksWhoIsRemembered(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	seen := p.on(t, 100, "is remembered:", "Somebody\nnora\n", nil, "import", histories+"whatsapp-android", "-c", "ben", "--create", "memorybank")
+	understood, asked := strings.Index(seen, "4 messages, 3 conversations,"), strings.Index(seen, "Who of these is remembered: Nora")
+	if understood < 0 || asked < understood || strings.Count(seen, "Who of these") != 2 || !strings.Contains(seen, "The new shelf") {
+		t.Errorf("the dialogue: %q", seen)
+	}
+	roles := map[string]bool{}
+	for _, item := range p.get(t, "/v1/collections/ben/messages")["items"].([]any) {
+		m := item.(map[string]any)
+		roles[fmt.Sprint(m["content"], " ", m["role"])] = true
+	}
+	if !roles["Late. user"] || !roles["The new shelf assistant"] {
+		t.Errorf("who is who: %v", roles)
 	}
 }
 

@@ -50,6 +50,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
   useEffect(() => {
     if (live.now) show(live.now)
   }, [live.now])
+  useEffect(() => inSight(document.querySelector<HTMLElement>('.tabs')), [route.tab])
   const wasAway = useRef(false)
   useEffect(() => {
     if (wasAway.current && !live.away) refresh()
@@ -58,6 +59,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
   // A note, and the list of notes that ends with the newest, show by themselves what comes. In other views things would move under the reader's eyes.
   const listed = route.tab === 'notes' && (route.note !== undefined || orderOf(route) === 'oldest')
   const news = useLasting(!job && !listed && (live.now?.head_revision ?? 0) > (read.data?.head_revision ?? Infinity))
+  if (read.state === 'failed' && !read.data) return <><h1 class="hidden">A memory that cannot be shown</h1><Read of={read}>{() => null}</Read></>
   return (
     <Read of={read}>
       {last => latest(last, live.now, c => (
@@ -65,7 +67,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
           <div class="head">
             <div>
               <h1><bdi>{reveal(titleOf(c))}</bdi></h1>
-              <p class="soft">
+              <p class="soft now">
                 {/* What changes while one looks on is one text at the end, so that it moves nothing. */}
                 {titleOf(c) !== c.name && !/^(external|mem0)[-_]/.test(c.name) && <>{c.name} · </>}
                 {c.agent && <>of <bdi>{reveal(c.agent)}</bdi> · </>}
@@ -82,7 +84,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
               <button type="button" class="danger" onClick={() => setOpen('delete')}>Delete</button>
             </div>
           </div>
-          <nav class="tabs" aria-label={`Views of ${c.name}`}>
+          <nav class="tabs" aria-label={`Views of ${titleOf(c)}`} ref={inSight}>
             {tabs.filter(t => (t !== 'memory' || insideTitle(c.policy)) && (t !== 'facts' || hasFacts(c))).map(t => (
               <a key={t} href={formatRoute({ collection: ref, tab: t })} aria-current={route.tab === t ? 'page' : undefined}>
                 {t === 'memory' ? insideTitle(c.policy) : titles[t]}{t === 'reviews' && (c.counts?.in_review ?? 0) > 0 && <span class="tag">{count(c.counts!.in_review)}</span>}
@@ -117,6 +119,12 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
       ))}
     </Read>
   )
+}
+
+/** Moves the row of tabs, which is wider than a phone, so that the one that is open is seen. */
+function inSight(tabs: HTMLElement | null): void {
+  const open = tabs?.querySelector<HTMLElement>('[aria-current]')
+  if (tabs && open) tabs.scrollLeft = open.offsetLeft - (tabs.clientWidth - open.offsetWidth) / 2
 }
 
 /** What waits, as the end of a line. */

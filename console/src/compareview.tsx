@@ -8,7 +8,7 @@ import { Empty, Problem, Text, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { useLoad, useShared, useTyped } from './state.ts'
 import { count, plural, reveal } from './text.ts'
-import { nearby } from './nearby.ts'
+import { familyAround } from './nearby.ts'
 import { familyOf, titleOf } from './tree.ts'
 
 /** Differences that are read at first, and added each time. */
@@ -24,7 +24,7 @@ export function Compare({ collection: c, route, go, changed, fresh }: { collecti
   const { api } = useShared()
   const [open, setOpen] = useState<'there' | 'here'>()
   const family = useLoad(async signal => {
-    const { all } = await nearby(api, c, signal)
+    const all = await familyAround(api, c, signal)
     return familyOf(all, c.id).map(item => ({ item, title: titleOf(item, all.find(o => o.id === item.parent?.collection)) }))
   }, [c.id], fresh)
   const against = route.query.against ?? c.parent?.collection ?? ''
@@ -33,7 +33,8 @@ export function Compare({ collection: c, route, go, changed, fresh }: { collecti
   const choose = (query: { against: string; at: string }) => go({ collection: route.collection ?? c.id, tab: 'compare', query }, true)
   const other = family.data?.find(f => f.item.id === against)
   const own = against === '' || against === c.id
-  const title = other ? reveal(other.item.display_name ?? other.item.name) : ''
+  const title = other ? reveal(other.title) : ''
+  const ownTitle = reveal(family.data?.find(f => f.item.id === c.id)?.title ?? titleOf(c))
   if (family.state === 'failed') return <Problem error={family.error} again={family.again} />
   if (!family.data) return <Waiting />
   return (
@@ -54,17 +55,17 @@ export function Compare({ collection: c, route, go, changed, fresh }: { collecti
         )}
       </form>
       {own && at === '' ? <Empty title={c.parent ? 'Nothing to compare with' : 'This is no fork'}><p>Name an earlier revision, a time or a snapshot, or fork it, write to one side, and compare the two here.</p></Empty>
-        : <Differences key={`${against} ${at}`} there={own ? 'then' : `in ${title}`} c={c} against={own ? c.id : against} at={at} fresh={fresh}
+        : <Differences key={`${against} ${at}`} there={own ? 'then' : `in ${title}`} here={own ? 'now' : `in ${ownTitle}`} c={c} against={own ? c.id : against} at={at} fresh={fresh}
           heading={own ? <>Beside its own past</> : <>Beside {against === c.parent?.collection && 'its base '}<a href={formatRoute({ collection: against })}><bdi>{title}</bdi></a>{against === c.parent?.collection && `, from which it parted at revision ${count(c.parent.revision)}`}</>} />}
       {open && other && (
-        <Merge into={open === 'there' ? other.item : c} from={open === 'there' ? c : other.item} close={() => setOpen(undefined)} go={go} done={changed} />
+        <Merge into={open === 'there' ? other.item : c} from={open === 'there' ? c : other.item} names={open === 'there' ? [title, ownTitle] : [ownTitle, title]} close={() => setOpen(undefined)} go={go} done={changed} />
       )}
     </>
   )
 }
 
 /** The pages of a diff, each note before and after side by side. */
-function Differences({ c, against, at, fresh, heading, there }: { c: Schemas['Collection']; against: string; at: string; fresh: number; heading: preact.ComponentChildren; there: string }) {
+function Differences({ c, against, at, fresh, heading, here, there }: { c: Schemas['Collection']; against: string; at: string; fresh: number; heading: preact.ComponentChildren; here: string; there: string }) {
   const { api } = useShared()
   const list = usePages<Change>(async (cursor, signal) => {
     const page = await api.call('get', '/v1/collections/{collection}/diff', {
@@ -74,7 +75,6 @@ function Differences({ c, against, at, fresh, heading, there }: { c: Schemas['Co
   }, [c.id, against, at], fresh)
   if (list.state === 'failed') return <Problem error={list.error} again={list.again} />
   if (!list.items) return <Waiting />
-  const here = c.id === against ? 'now' : `in ${reveal(titleOf(c))}`
   const notes = list.items.filter(d => 'note' in d)
   const of = (kind: Schemas['ChangeKind']) => notes.filter(n => n.change === kind).length
   return (

@@ -5,8 +5,8 @@ import type { Route } from './route.ts'
 import { ImportFile } from './importfile.tsx'
 import { useAction, useLoad, useShared } from './state.ts'
 import { count, localMinute, parseConversation, plural, reveal } from './text.ts'
-import { nearby } from './nearby.ts'
-import { forksOf, titleOf } from './tree.ts'
+import { descend } from './nearby.ts'
+import { flatten, idsOf, nameFor, titleOf, treeOf } from './tree.ts'
 
 type Go = (route: Partial<Route>) => void
 
@@ -51,10 +51,11 @@ export function CreateCollection({ close, go }: { close: () => void; go: Go }) {
 /** Forks a collection at a revision, or copies it as it is now. */
 export function Clone({ of, mode, at, close, go }: { of: Schemas['Collection']; mode: 'fork' | 'copy'; at?: number; close: () => void; go: Go }) {
   const { api, changed, tell } = useShared()
-  const [name, setName] = useState(`${of.name}-${mode}`)
+  const [name, setName] = useState(`${nameFor(of)}-${mode}`)
   const [revision, setRevision] = useState(String(at ?? of.head_revision))
   const { busy, error, run } = useAction()
   const fork = mode === 'fork'
+  const title = reveal(titleOf(of))
   const submit = async (e: Event) => {
     e.preventDefault()
     await run(async () => {
@@ -67,13 +68,13 @@ export function Clone({ of, mode, at, close, go }: { of: Schemas['Collection']; 
         made = 'collection' in answer ? answer.collection : answer
       }
       changed()
-      tell(fork ? `Forked ${of.name} at revision ${revision}.` : `${of.name} is being copied.`)
+      tell(fork ? `Forked ${title} at revision ${revision}.` : `${title} is being copied.`)
       close()
       go({ collection: made.id })
     })
   }
   return (
-    <Dialog title={`${fork ? 'Fork' : 'Copy'} ${of.name}`} close={close}>
+    <Dialog title={`${fork ? 'Fork' : 'Copy'} ${title}`} close={close}>
       <form onSubmit={e => void submit(e)}>
         <p class="soft">{fork ? 'A fork reads everything up to a revision, and copies nothing. What is written later stays on its own side.'
           : 'A copy has everything of now in its own place, and does not depend on what it was copied from. A job fills it.'}</p>
@@ -93,7 +94,7 @@ export function Clone({ of, mode, at, close, go }: { of: Schemas['Collection']; 
 /** Changes the title of a collection. Its name is fixed: clients find it by that. */
 export function Rename({ of, close, done }: { of: Schemas['Collection']; close: () => void; done: () => void }) {
   const { api, changed } = useShared()
-  const [title, setTitle] = useState(of.display_name ?? of.name)
+  const [title, setTitle] = useState(titleOf(of))
   const { busy, error, run } = useAction()
   const submit = async (e: Event) => {
     e.preventDefault()
@@ -105,9 +106,9 @@ export function Rename({ of, close, done }: { of: Schemas['Collection']; close: 
     })
   }
   return (
-    <Dialog title={`Rename ${of.name}`} close={close}>
+    <Dialog title={`Rename ${reveal(titleOf(of))}`} close={close}>
       <form onSubmit={e => void submit(e)}>
-        <Field label="Title" hint={`Shown to people. Clients find the collection by its name, ${of.name}, which stays.`}>
+        <Field label="Title" hint={`Shown to people. Clients find the collection by ${idsOf(of) ? 'the ids of their application' : `its name, ${of.name}`}, which ${idsOf(of) ? 'stay' : 'stays'}.`}>
           {id => <input id={id} required value={title} onInput={e => setTitle(e.currentTarget.value)} autocomplete="off" dir="auto" />}
         </Field>
         {error && <Problem error={error} />}
@@ -133,7 +134,7 @@ export function Export({ of, close }: { of: Schemas['Collection']; close: () => 
     close()
   })
   return (
-    <Dialog title={`Export ${titleOf(of)}`} close={close}>
+    <Dialog title={`Export ${reveal(titleOf(of))}`} close={close}>
       <div class="exports">
         <p class="soft">All notes as they are now, in a file of your own.</p>
         <button type="button" class="main" disabled={busy} onClick={() => save('jsonl')}>To come back: JSONL</button>
@@ -146,44 +147,46 @@ export function Export({ of, close }: { of: Schemas['Collection']; close: () => 
   )
 }
 
-/** Deletes a collection, after what depends on it was shown and its name typed. */
+/** Deletes a collection, after what depends on it was shown, and its ids or its name were typed: unlike its title, no other has these. */
 export function DeleteCollection({ of, close, go }: { of: Schemas['Collection']; close: () => void; go: Go }) {
   const { api, changed, tell } = useShared()
   const forks = useLoad(async signal => {
-    const { all, more } = await nearby(api, of, signal)
-    return { more, found: forksOf(all, of.id).map(n => ({ ...n, title: titleOf(n.item, all.find(c => c.id === n.item.parent?.collection)) })) }
+    const { found, more } = await descend(api, of.id, signal)
+    const all = [of, ...found]
+    return { more, found: flatten(treeOf(found)).map(n => ({ ...n, title: titleOf(n.item, all.find(c => c.id === n.item.parent?.collection)) })) }
   }, [of.id])
   const below = forks.data?.found ?? []
   const direct = below.filter(n => n.depth === 0)
-  const [name, setName] = useState('')
+  const [title, unique] = [reveal(titleOf(of)), reveal(idsOf(of) ?? of.name)]
+  const [typed, setTyped] = useState('')
   const [keep, setKeep] = useState(false)
   const { busy, error, run } = useAction()
-  const unseen = direct.length === 0 && error instanceof SlipboxError && error.code === 'has_forks'
+  const hidden = direct.length === 0 && error instanceof SlipboxError && error.code === 'has_forks' // they belong to other agents
   const submit = async (e: Event) => {
     e.preventDefault()
     await run(async () => {
       await api.collection(of.id).delete(keep ? { forks: 'materialise' } : {})
       changed()
-      tell(`Deleted ${of.name}.`)
+      tell(`Deleted ${title}.`)
       close()
       go({})
     })
   }
   return (
-    <Dialog title={`Delete ${of.name}`} close={close}>
+    <Dialog title={`Delete ${title}`} close={close}>
       <form onSubmit={e => void submit(e)}>
         <p>This deletes {of.counts ? `${plural(of.counts.notes, 'note')} and ${plural(of.counts.links, 'link')}` : 'all notes'} with all their versions. It cannot be undone.</p>
-        {forks.state === 'failed' ? <Problem error={forks.error} again={forks.again} /> : !forks.data ? <p class="soft">Looking for what depends on it…</p> : direct.length === 0 && !unseen ? <p class="soft">{forks.data.more ? 'None of the memories that were last written depends on it. Whether another does is looked up when you delete it.' : 'Nothing depends on it.'}</p> : (
+        {forks.state === 'failed' ? <Problem error={forks.error} again={forks.again} /> : !forks.data ? <p class="soft">Looking for what depends on it…</p> : direct.length === 0 && !hidden ? <p class="soft">Nothing depends on it.</p> : (
           <>
-            <p>{unseen ? 'Forks that were not written lately read from it' : <>{plural(direct.length, 'fork')} {direct.length === 1 ? 'reads' : 'read'} from it{below.length > direct.length && `, and ${count(below.length - direct.length)} more from those`}</>}:</p>
+            <p>{hidden ? 'Forks of other agents read from it.' : <>{plural(direct.length, 'fork')} {direct.length === 1 ? 'reads' : 'read'} from it{below.length > direct.length && `, and ${count(below.length - direct.length)} more from those`}{forks.data.more && ', and there are others'}:</>}</p>
             <ul class="depends">{below.slice(0, 20).map(n => <li key={n.item.id} data-depth={n.depth}><bdi>{reveal(n.title)}</bdi> <span class="soft small">{n.item.agent ? reveal(n.item.agent) : 'shared'}{n.item.counts && ` · ${plural(n.item.counts.notes, 'note')}`}</span></li>)}</ul>
             {below.length > 20 && <p class="soft small">and {count(below.length - 20)} more</p>}
             <label class="check"><input type="checkbox" checked={keep} onChange={e => setKeep(e.currentTarget.checked)} /> Give each a copy of what it reads first</label>
           </>
         )}
-        <Field label={`Type ${of.name} to confirm`}>{id => <input id={id} required value={name} onInput={e => setName(e.currentTarget.value)} autocomplete="off" spellcheck={false} />}</Field>
+        <Field label={`Type ${unique} to confirm`}>{id => <input id={id} required value={typed} onInput={e => setTyped(e.currentTarget.value)} autocomplete="off" spellcheck={false} dir="auto" />}</Field>
         {error && <Problem error={error} />}
-        <Buttons busy={busy} close={close} label="Delete" danger disabled={name !== of.name || !forks.data || ((direct.length > 0 || unseen) && !keep)} />
+        <Buttons busy={busy} close={close} label="Delete" danger disabled={typed.trim() !== unique.trim() || !forks.data || ((direct.length > 0 || hidden) && !keep)} />
       </form>
     </Dialog>
   )

@@ -115,7 +115,7 @@ function Agents({ collections }: { collections: readonly Schemas['Collection'][]
       row={a => (
         <tr key={a.id}>
           <td data-label="Agent"><bdi>{reveal(a.display_name ?? a.name)}</bdi></td>
-          <td data-label="Collections"><ul class="row">{collections.filter(c => c.agent === a.name).map(c => <li key={c.id}><a href={formatRoute({ collection: c.id })}><bdi>{reveal(c.display_name ?? c.name)}</bdi></a></li>)}</ul></td>
+          <td data-label="Collections"><ul class="row">{collections.filter(c => c.agent === a.name).map(c => <li key={c.id}><a href={formatRoute({ collection: c.id })}><bdi>{reveal(titleOf(c))}</bdi></a></li>)}</ul></td>
           <td data-label="Created">{formatTime(a.created_at)}</td>
         </tr>
       )} />

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { daysBefore } from './days.ts'
 import { Add } from './forms.tsx'
+import { kinds } from './jobs.tsx'
 import { usePages } from './pages.ts'
 import { Problem, Read, Text, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
@@ -54,14 +55,21 @@ function Changed({ last }: { last: readonly Schemas['Collection'][] }) {
   )
 }
 
-const called = (last: readonly Schemas['Collection'][], id: string | undefined): string => {
-  const c = last.find(c => c.id === id)
-  return c ? reveal(titleOf(c)) : 'another memory'
+/** Returns what collections are called, of which some were not written lately. */
+function useCalled(last: readonly Schemas['Collection'][], ids: readonly (string | undefined)[]): (id: string | undefined) => string {
+  const { api } = useShared()
+  const others = [...new Set(ids)].filter(id => id !== undefined && !last.some(c => c.id === id))
+  const read = useLoad(signal => Promise.all(others.map(id => api.collection(id!).get({ signal, retries: 0 }).catch(() => undefined))), [others])
+  return id => {
+    const c = last.find(c => c.id === id) ?? read.data?.find(c => c?.id === id)
+    return c ? reveal(titleOf(c)) : '…'
+  }
 }
 
 function Waits({ last }: { last: readonly Schemas['Collection'][] }) {
   const { api } = useShared()
   const list = usePages((cursor, signal) => api.call('get', '/v1/reviews', { signal, query: { state: 'open', limit: 6, ...(cursor && { cursor }) } }), [])
+  const called = useCalled(last, (list.items ?? []).map(r => r.collection))
   return (
     <section>
       <h2>Waits for your decision</h2>
@@ -70,7 +78,7 @@ function Waits({ last }: { last: readonly Schemas['Collection'][] }) {
           {list.items.map(r => (
             <li key={r.id}>
               <a class="cover" href={formatRoute({ collection: r.collection, tab: 'reviews' })}><Text most={90} still>{(r.changes[0]?.after ?? r.changes[0]?.before)?.content ?? 'A change'}</Text></a>
-              <span class="soft small"><bdi>{called(last, r.collection)}</bdi></span><span class="soft small adds">{Math.round(r.confidence * 100)} % sure</span><span class="soft small">{formatAgo(r.created_at, Date.now())}</span>
+              <span class="soft small"><bdi>{called(r.collection)}</bdi></span><span class="soft small adds">{Math.round(r.confidence * 100)} % sure</span><span class="soft small">{formatAgo(r.created_at, Date.now())}</span>
             </li>
           ))}
           {list.more && <li><button type="button" class="link" onClick={list.more}>Show more</button></li>}
@@ -86,6 +94,7 @@ function Failed({ last }: { last: readonly Schemas['Collection'][] }) {
     const lists = await Promise.all((['failed', 'dead'] as const).map(state => api.call('get', '/v1/jobs', { signal, query: { state, limit: 5 } })))
     return lists.flatMap(l => l.items).sort((a, b) => b.created_at.localeCompare(a.created_at)).slice(0, 6)
   }, [])
+  const called = useCalled(last, (read.data ?? []).map(j => j.collection))
   if (read.data?.length === 0) return null
   return (
     <section>
@@ -94,8 +103,8 @@ function Failed({ last }: { last: readonly Schemas['Collection'][] }) {
         <ul class="lines">
           {jobs.map(j => (
             <li key={j.id}>
-              <a class="cover" href={j.collection ? formatRoute({ collection: j.collection, tab: 'jobs' }) : formatRoute({ gateway: true })}>{j.error ? reveal(j.error) : j.kind}</a>
-              <span class="soft small"><bdi>{called(last, j.collection)}</bdi></span><span class="soft small adds">{j.kind}</span><span class="soft small">{formatAgo(j.created_at, Date.now())}</span>
+              <a class="cover" href={j.collection ? formatRoute({ collection: j.collection, tab: 'jobs' }) : formatRoute({ gateway: true })}>{j.error ? reveal(j.error) : kinds[j.kind] ?? j.kind}</a>
+              <span class="soft small">{j.collection && <bdi>{called(j.collection)}</bdi>}</span><span class="soft small adds">{kinds[j.kind] ?? j.kind}</span><span class="soft small">{formatAgo(j.created_at, Date.now())}</span>
             </li>
           ))}
         </ul>
@@ -123,7 +132,7 @@ function Begin({ last, go }: { last: readonly Schemas['Collection'][]; go: Go })
         <button type="button" class="main" onClick={() => setAdding(true)}>Import a file</button>
       </div>
       <p class="soft small">An export of ChatGPT, Claude, WhatsApp or another program: you see what is understood before anything is stored. {count(last.length)} memories to choose from; others have the same under <em>Add</em>.</p>
-      <Connect collection={c.name} {...(c.external?.user && { user: c.external.user })} />
+      <Connect of={c} />
       {adding && <Add to={c.id} first="file" close={() => setAdding(false)} done={finish} />}
     </section>
   )

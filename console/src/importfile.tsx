@@ -1,4 +1,4 @@
-import type { Schemas } from '@slipbox/client'
+import { SlipboxError, type Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
 import { Buttons, Field, Problem } from './parts.tsx'
 import { useAction, useShared } from './state.ts'
@@ -6,28 +6,45 @@ import { formatDay, plural, reveal } from './text.ts'
 
 const hour = 3_600_000 // an upload of a large file takes long
 
+/** How dates may be written, where a file does not show it. */
+const writings = { DMY: 'day, month, year', MDY: 'month, day, year', YMD: 'year, month, day' } as const
+type Dates = keyof typeof writings
+/** A document is no history: its text is kept as passages. */
+const isDocument = (of: File) => /\.(pdf|docx|html?|csv)$/i.test(of.name)
+
 /** Imports a file of another program: it is understood first, and nothing is stored before a person agrees. */
 export function ImportFile({ to, close, done }: { to: string; close: () => void; done: (job: string | undefined) => void }) {
   const { api } = useShared()
   const [file, setFile] = useState<File>()
   const [known, setKnown] = useState<Schemas['History']>()
   const [me, setMe] = useState('')
+  const [dates, setDates] = useState<Dates>()
   const { busy, error, run } = useAction()
-  const send = (of: File, query: { dry_run?: boolean; me?: string }) =>
+  const send = (of: File, query: { dry_run?: boolean; me?: string; dates?: Dates }) =>
     api.call('post', '/v1/collections/{collection}/history', {
       path: { collection: to }, query: { name: of.name.slice(-200), ...query }, headers: { 'Content-Type': 'application/octet-stream' }, body: of as unknown as string, timeout: hour,
     })
-  const look = (of: File | undefined) => {
+  const add = async (of: File) => {
+    const form = new FormData()
+    form.append('file', of)
+    const packed = new Response(form)
+    const added = await api.call('post', '/v1/collections/{collection}/files', {
+      path: { collection: to }, headers: { 'Content-Type': packed.headers.get('Content-Type') ?? '' }, body: await packed.blob() as unknown as string, timeout: hour,
+    })
+    return added.job?.id
+  }
+  const look = (of: File | undefined, written?: Dates) => {
     setFile(of)
     setKnown(undefined)
     setMe('')
-    if (of) void run(async () => setKnown((await send(of, { dry_run: true })).understood))
+    setDates(written)
+    if (of && !isDocument(of)) void run(async () => setKnown((await send(of, { dry_run: true, ...(written && { dates: written }) })).understood))
   }
   const submit = async (e: Event) => {
     e.preventDefault()
     if (!file) return
     await run(async () => {
-      done((await send(file, me ? { me } : {})).job?.id)
+      done(isDocument(file) ? await add(file) : (await send(file, { ...(me && { me }), ...(dates && { dates }) })).job?.id)
       close()
     })
   }
@@ -35,16 +52,29 @@ export function ImportFile({ to, close, done }: { to: string; close: () => void;
     e.preventDefault()
     if (!busy) look(e.dataTransfer?.files[0])
   }
+  const unclear = dates !== undefined || error instanceof SlipboxError && error.fields.some(f => f.field === 'dates')
+  const document = file && isDocument(file)
   const empty = known && known.messages + known.notes === 0
   return (
     <form onSubmit={e => void submit(e)}>
       <div class="drop" onDragOver={e => e.preventDefault()} onDrop={drop}>
-        <Field label="File" hint="Drop it here, or choose it: an export of ChatGPT, Claude, WhatsApp, Slack or Telegram, Markdown, mem0, MemoryBank, MemoryOS, Letta, or lines of JSON. A folder comes as a zip.">
+        <Field label="File" hint="Drop it here, or choose it: an export of ChatGPT, Claude, WhatsApp, Slack or Telegram, Markdown, mem0, MemoryBank, MemoryOS, Letta, or lines of JSON; or a document: PDF, Word, HTML, CSV. A folder comes as a zip.">
           {id => <input id={id} type="file" disabled={busy} onChange={e => look(e.currentTarget.files?.[0])} />}
         </Field>
       </div>
+      {unclear && (
+        <Field label="How are its dates written?" hint="The file has no date from which this can be told.">
+          {id => (
+            <select id={id} required value={dates ?? ''} disabled={busy} onChange={e => look(file, e.currentTarget.value as Dates)}>
+              <option value="" disabled>Choose</option>
+              {Object.entries(writings).map(([order, says]) => <option key={order} value={order}>{says}</option>)}
+            </select>
+          )}
+        </Field>
+      )}
       {busy && !known && <p class="soft" role="status">Reading {file && reveal(file.name)}…</p>}
       {known && <Understood of={known} />}
+      {document && <p class="soft">Its text is kept in passages, which are found and cited with the name of the file and the page.</p>}
       {known?.ask_me && (
         <Field label="Who is remembered?" hint="This memory is of one person. What the others say is kept as answers to that person.">
           {id => (
@@ -55,8 +85,8 @@ export function ImportFile({ to, close, done }: { to: string; close: () => void;
           )}
         </Field>
       )}
-      {error && <Problem error={error} />}
-      <Buttons busy={busy} close={close} label="Import" disabled={!known || empty || (known.ask_me && me === '')} />
+      {error && !(unclear && dates === undefined) && <Problem error={error} />}
+      <Buttons busy={busy} close={close} label="Import" disabled={!document && (!known || empty || (known.ask_me && me === ''))} />
     </form>
   )
 }

@@ -10,15 +10,14 @@ type Strategy = NonNullable<Schemas['MergeRequest']['strategy']>
 /** Conflicts that are shown. */
 const most = 20
 
-/** Takes over what another collection has changed, after it was shown what that is and where both changed one field. */
-export function Merge({ into, from, close, go, done }: { into: Schemas['Collection']; from: Schemas['Collection']; close: () => void; go: Go; done: () => void }) {
+/** Takes over what another collection has changed, which have these names, after it was shown what that is and where both changed one field. */
+export function Merge({ into, from, names: [name, other], close, go, done }: { into: Schemas['Collection']; from: Schemas['Collection']; names: [string, string]; close: () => void; go: Go; done: () => void }) {
   const { api, changed, tell } = useShared()
   const [strategy, setStrategy] = useState<Strategy>('fail')
   const [review, setReview] = useState(false)
   // What was planned stays while it is planned again, so that nothing jumps.
   const plan = useLoad(signal => api.collection(into.id).merge({ from: from.id, dry_run: true, strategy }, { signal }), [into.id, from.id], strategy)
   const { busy, error, run } = useAction()
-  const [name, other] = [reveal(into.display_name ?? into.name), reveal(from.display_name ?? from.name)]
   const submit = async (e: Event) => {
     e.preventDefault()
     await run(async () => {
@@ -52,7 +51,7 @@ export function Merge({ into, from, close, go, done }: { into: Schemas['Collecti
                 <ul class="conflicts" tabindex={0} aria-label="Conflicts">
                   {conflicts.slice(0, most).map(x => (
                     <li key={`${x.note} ${x.field}`}>
-                      <h3>{reveal(x.field)}</h3>
+                      <p class="side">{reveal(x.field)}</p>
                       <dl>
                         <div><dt>before</dt><dd><Value of={x.base} /></dd></div>
                         <div data-holds={strategy === 'ours'}><dt><bdi>{name}</bdi></dt><dd><Value of={x.ours} /></dd></div>

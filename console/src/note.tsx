@@ -46,6 +46,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
       <Read of={read}>
         {full => full === null ? <p class="problem">This note is deleted, or was never here. A version of its history can be restored.</p> : (
           <article>
+            <h2 class="hidden">What the note says</h2>{/* headings of its own are below it */}
             <div class="content" tabindex={0} role="region" aria-label="What the note says"><Marked most={4000}>{full.body.content}</Marked></div>
             <div class="row">
               <button type="button" class="main" onClick={() => setOpen('correct')}>Correct</button>
@@ -260,8 +261,8 @@ export function Difference({ before, after, sides = ['before', 'after'] }: { bef
         const pieces = diffWords(before[f] ?? '', after[f] ?? '')
         return (
           <div key={f} class="sides">
-            <div tabindex={0} role="group" aria-label={`${f} ${sides[0]}`}><h3>{f} {sides[0]}</h3><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'added').map((p, i) => p.kind === 'same' ? reveal(p.text) : <del key={i}>{reveal(p.text)}</del>)}</bdi></div>
-            <div tabindex={0} role="group" aria-label={`${f} ${sides[1]}`}><h3>{f} {sides[1]}</h3><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'removed').map((p, i) => p.kind === 'same' ? reveal(p.text) : <ins key={i}>{reveal(p.text)}</ins>)}</bdi></div>
+            <div tabindex={0} role="group" aria-label={`${f} ${sides[0]}`}><p class="side">{f} {sides[0]}</p><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'added').map((p, i) => p.kind === 'same' ? reveal(p.text) : <del key={i}>{reveal(p.text)}</del>)}</bdi></div>
+            <div tabindex={0} role="group" aria-label={`${f} ${sides[1]}`}><p class="side">{f} {sides[1]}</p><bdi class="text" dir="auto">{pieces.filter(p => p.kind !== 'removed').map((p, i) => p.kind === 'same' ? reveal(p.text) : <ins key={i}>{reveal(p.text)}</ins>)}</bdi></div>
           </div>
         )
       })}

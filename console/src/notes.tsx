@@ -1,5 +1,5 @@
 import type { Schemas } from '@slipbox/client'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { pagingOf, usePages } from './pages.ts'
 import { Empty, Problem, State, stateWords, Tags, Text, Waiting } from './parts.tsx'
@@ -45,6 +45,9 @@ export function Notes({ collection: c, route, go, fresh, add, changed }: { colle
     signal, path: { collection: c.id },
     query: { limit: 50, order, ...(filter && { filter }), ...(cursor && { cursor }), ...(kind && { kind: kind as Schemas['Kind'] }), ...(state && { state: state as Schemas['NoteState'] }) },
   }), [c.id, kind, state, order, filter], order === 'oldest' ? `${fresh}/${c.head_revision}` : fresh, pagingOf(route, go))
+  // In an empty list nothing can move under the reader's eyes: what comes is shown, such as what a copy or an import brings.
+  const empty = list.items?.length === 0
+  useEffect(() => { if (empty) changed() }, [empty, c.head_revision])
   const clear = () => set({ kind: '', state: '', tag: '', from: '', to: '' })
   const kinds = Object.keys(c.counts?.kinds ?? {}).sort()
   const set = (change: Record<string, string>) => go({ collection: route.collection ?? c.id, tab: 'notes', query: { ...route.query, ...change, pages: '' } }, true)
@@ -78,7 +81,7 @@ export function Notes({ collection: c, route, go, fresh, add, changed }: { colle
       {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? (
         filtered ? <Empty title="No note is like that"><p>Widen the filter, or search by what the note says.</p><p><button type="button" onClick={clear}>Show all</button></p></Empty>
           : <Empty title="Nothing is remembered here yet"><p>Add a note or a conversation, or connect a client:</p>
-            <p><button type="button" class="main" onClick={add}>Add</button></p><Connect collection={c.name} /></Empty>
+            <p><button type="button" class="main" onClick={add}>Add</button></p><Connect of={c} /></Empty>
       ) : (
         <>
           <ul class={`cards notes ${kinds.length > 1 && kind === '' ? 'kinds' : ''}`}>{list.items.map(n => <Row key={n.id} note={n} collection={c.id} kinds={kinds.length > 1 && kind === ''} {...(chosen && { chosen: chosen.has(n.id), choose: () => setChosen(toggled(chosen, n.id)) })} />)}</ul>

@@ -60,7 +60,7 @@ export function ProfileText({ profile: p }: { profile: Schemas['Profile'] }) {
 /** Summaries of days, of sessions and of everything. */
 export function Summaries({ collection, fresh }: { collection: string; fresh: number }) {
   const { api } = useShared()
-  const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/summaries', { signal, path: { collection }, query: { limit: 50, ...(cursor && { cursor }) } }), [collection], fresh)
+  const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/summaries', { signal, path: { collection }, query: { limit: 50, order: 'newest', ...(cursor && { cursor }) } }), [collection], fresh)
   if (list.state === 'failed') return <Problem error={list.error} again={list.again} />
   if (!list.items) return <Waiting />
   if (list.items.length === 0) return null

@@ -3,8 +3,8 @@ import type { Go } from './collection.tsx'
 import { Empty, Problem, State, Text, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { useLoad, useShared, useTyped } from './state.ts'
-import { barsOf, formatTime } from './text.ts'
-import { reasonsOf, sayingOf } from './why.ts'
+import { formatTime } from './text.ts'
+import { reasonsOf, sayingsOf } from './why.ts'
 
 const sizes = [5, 10, 20, 50]
 
@@ -57,7 +57,7 @@ export function Search({ collection: c, route, go }: { collection: Schemas['Coll
 
 function Hit({ hit, collection }: { hit: Schemas['Hit']; collection: string }) {
   const note = hit.note as Schemas['Note']
-  const bars = barsOf(hit.explain)
+  const bars = sayingsOf(hit.explain)
   const beside = (hit.exchange ?? []).filter(m => m.id !== note.id) as Schemas['Note'][]
   return (
     <li class="card">
@@ -77,7 +77,7 @@ function Hit({ hit, collection }: { hit: Schemas['Hit']; collection: string }) {
             <thead><tr><th scope="col">it</th><th scope="col">adds to the score</th><th scope="col"><span class="hidden">bar</span></th></tr></thead>
             <tbody>
               {bars.map(b => (
-                <tr key={b.name}><th scope="row" title={b.name}>{sayingOf(b.name)}</th><td>{b.adds.toFixed(3)}</td>
+                <tr key={b.name}><th scope="row">{b.name}</th><td>{b.adds.toFixed(3)}</td>
                   <td><svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class={b.adds < 0 ? 'minus' : ''} width={b.share} height="8" rx="1" /></svg></td></tr>
               ))}
             </tbody>

@@ -3,6 +3,8 @@ import { Add, type Adding } from './forms.tsx'
 import { Copy, Problem } from './parts.tsx'
 import type { Route } from './route.ts'
 import { useAction, useShared } from './state.ts'
+import { quoted } from './text.ts'
+import { modelOf, type Called } from './tree.ts'
 
 /** An installation without collections: what to do first. */
 export function Start({ go, begin: begun }: { go: (route: Partial<Route>) => void; begin: () => void }) {
@@ -32,23 +34,25 @@ export function Start({ go, begin: begun }: { go: (route: Partial<Route>) => voi
         <li><h2>Bring your history</h2><p>An export of ChatGPT, Claude, WhatsApp or another program. You see what is understood before anything is stored.</p>
           <button type="button" disabled={busy} onClick={() => void begin('file')}>Import a file</button></li>
         <li><h2>Connect a client</h2><p>Any client of OpenAI's chat API gains a memory by its base address:</p>
-          <Connect collection="first" /></li>
+          <Connect of={{ name: 'first' }} /></li>
       </ol>
       {adding && <Add to={adding.id} first={adding.first} close={() => finish(adding.id)} done={() => finish(adding.id)} />}
     </div>
   )
 }
 
-/** Lines to copy that connect a client. The key is not among them: it would be in the clipboard. */
-export function Connect({ collection, user }: { collection: string; user?: string }) {
+/** Lines to copy that connect a client to a memory. The key is not among them: it would be in the clipboard. */
+export function Connect({ of }: { of: Called }) {
+  const ids = Object.entries(of.external ?? {}).filter(([, id]) => id !== undefined && id !== '')
+  const path = ids.length > 0 ? `by/notes?${new URLSearchParams(ids).toString()}` : `${of.name}/notes`
   return (
     <>
-      <Copy text={`export OPENAI_BASE_URL=${location.origin}/v1 OPENAI_API_KEY=$SLIPBOX_KEY  # model: slipbox@${user ? `user=${user}` : collection}`} />
+      <Copy text={`export OPENAI_BASE_URL=${location.origin}/v1 OPENAI_API_KEY=$SLIPBOX_KEY  # model: ${modelOf(of)}`} />
       <p class="soft small">A client of mem0, or of the Model Context Protocol:</p>
-      <Copy text={`MemoryClient(host="${location.origin}/mem0", api_key=os.environ["SLIPBOX_KEY"])${user ? `  # user_id=${JSON.stringify(user)}` : ''}`} />
+      <Copy text={`MemoryClient(host="${location.origin}/mem0", api_key=os.environ["SLIPBOX_KEY"])${ids.length > 0 ? `  # ${ids.map(([kind, id]) => `${kind}_id=${quoted(id!)}`).join(', ')}` : ''}`} />
       <Copy text={`${location.origin}/mcp  # header: Authorization: Bearer $SLIPBOX_KEY`} />
       <p class="soft small">Or with curl:</p>
-      <Copy text={`curl -sS ${location.origin}/v1/collections/${collection}/notes -H "Authorization: Bearer $SLIPBOX_KEY" -H 'Content-Type: application/json' -d '{"content": "Nora moved to Oslo."}'`} />
+      <Copy text={`curl -sS '${location.origin}/v1/collections/${path}' -H "Authorization: Bearer $SLIPBOX_KEY" -H 'Content-Type: application/json' -d '{"content": "Nora moved to Oslo."}'`} />
     </>
   )
 }

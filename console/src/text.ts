@@ -6,6 +6,11 @@ export function reveal(text: string): string {
   return text.replace(unseen, c => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
 }
 
+/** Writes a text as a string of JSON or Python, with unseen characters as their numbers. */
+export function quoted(text: string): string {
+  return JSON.stringify(text).replace(unseen, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
 /** Returns an error without the advice that it has for programs, such as "; GET /v1/collections lists them". */
 export function plainly(message: string): string {
   const kept = message.split(/(?<=[;.]) /).filter(part => !/\b(GET|POST|PUT|PATCH|DELETE) \/|\/v1\//.test(part)).join(' ')
@@ -84,15 +89,18 @@ export interface Bar {
   name: string
   adds: number
   share: number
-  raw: number
 }
 
 /** Returns the signals that count, the strongest first; at most `most` of them. */
 export function barsOf(explain: unknown, most = 8): Bar[] {
   const list = (explain as { signals?: unknown } | undefined)?.signals
   if (!Array.isArray(list)) return []
-  const bars = (list as Signal[]).map(s => ({ name: s.signal, adds: s.normalized * s.weight, raw: s.raw, share: 0 })).filter(b => Number.isFinite(b.adds) && b.adds !== 0)
-  bars.sort((a, b) => Math.abs(b.adds) - Math.abs(a.adds))
+  return barsFrom((list as Signal[]).map(s => ({ name: s.signal, adds: s.normalized * s.weight })), most)
+}
+
+/** Orders what adds to a score, the strongest first, and leaves out what adds nothing. */
+export function barsFrom(parts: readonly { name: string; adds: number }[], most: number): Bar[] {
+  const bars = parts.filter(b => Number.isFinite(b.adds) && b.adds !== 0).sort((a, b) => Math.abs(b.adds) - Math.abs(a.adds))
   const largest = Math.abs(bars[0]?.adds ?? 0)
   return bars.slice(0, most).map(b => ({ ...b, share: Math.round((Math.abs(b.adds) / largest) * 100) }))
 }

@@ -99,7 +99,7 @@ const steps: Step[] = [
   {
     title: 'Compare', label: 'Compare',
     before: 'See the fork beside its base: what each has alone, and which notes differ.',
-    after: 'That was it. Now begin a memory of your own with New, or connect a client.',
+    after: 'That was it. Now bring your own history, or connect a client.',
     act: async (api, go) => {
       const fork = await api.collection(forked).get()
       go({ collection: fork.id, tab: 'compare' })
@@ -144,7 +144,7 @@ export function Tour({ at, set, go }: { at: Progress; set: (next: Progress | und
       <div class="row between">
         <button type="button" disabled={busy || at.step === 0} onClick={() => move(at.step - 1)}>Back</button>
         {!at.done ? <button type="button" class="main" disabled={busy} onClick={() => void act()}>{busy ? 'Working…' : step.label}</button>
-          : last ? <button type="button" class="main" onClick={() => set(undefined)}>End the tour</button>
+          : last ? <button type="button" class="main" onClick={() => { set(undefined); go({}) }}>To your own memory</button>
           : <button type="button" class="main" onClick={() => move(at.step + 1)}>Next: {steps[at.step + 1]!.title.toLowerCase()}</button>}
       </div>
     </aside>

@@ -43,6 +43,12 @@ export interface Ids {
   run?: string
 }
 
+/** What a collection is called by. */
+export interface Called {
+  name: string
+  external?: Ids
+}
+
 /** Returns the ids of an application as one text, the user first; undefined without any. */
 export function idsOf(c: { external?: Ids }): string | undefined {
   const { user, agent, app, run } = c.external ?? {}
@@ -56,6 +62,19 @@ export function idsOf(c: { external?: Ids }): string | undefined {
  */
 export function titleOf(c: { name: string; display_name?: string; external?: Ids }, base?: { display_name?: string }): string {
   return c.display_name === undefined || c.display_name === base?.display_name ? idsOf(c) ?? c.name : c.display_name
+}
+
+/** Returns how the name of what is made of a collection may begin: with the ids of an application, as far as a name can have them. */
+export function nameFor(c: Called): string {
+  const plain = (idsOf(c) ?? '').normalize('NFKD').toLowerCase().replace(/\p{M}+/gu, '').replace(/[^a-z0-9_.]+/g, '-').replace(/^[^a-z0-9]+|-+$/g, '').slice(0, 100)
+  return plain || c.name
+}
+
+/** Returns the name of the model by which a client of OpenAI's gets the memory of a collection. */
+export function modelOf(c: Called): string {
+  const { user, agent, app, run } = c.external ?? {}
+  const ids = Object.entries({ user, agent, app, run }).filter(([, id]) => id !== undefined && id !== '')
+  return `slipbox@${ids.map(([kind, id]) => `${kind}=${encodeURIComponent(id!).replaceAll('%40', '@')}`).join('&') || c.name}`
 }
 
 function titleIn<T extends Leaf>(c: T, nodes: ReadonlyMap<string, Node<T>>): string {
@@ -80,18 +99,4 @@ export function familyOf<T extends Leaf>(collections: readonly T[], id: string):
 /** Lists a tree from top to bottom. */
 export function flatten<T>(nodes: readonly Node<T>[]): Node<T>[] {
   return nodes.flatMap(node => [node, ...flatten(node.children)])
-}
-
-/** Lists what reads from a collection: its forks, at depth 0, each followed by its own. */
-export function forksOf<T extends Leaf>(collections: readonly T[], id: string): Node<T>[] {
-  const all = flatten(treeOf(collections))
-  const at = all.findIndex(n => n.item.id === id)
-  const base = all[at]
-  if (!base) return []
-  const below: Node<T>[] = []
-  for (const node of all.slice(at + 1)) {
-    if (node.depth <= base.depth) break
-    below.push({ ...node, depth: node.depth - base.depth - 1 })
-  }
-  return below
 }

@@ -72,8 +72,8 @@ function Rows({ items, more, busy }: { items: Schemas['Collection'][]; more: (()
           <div key={c.id} role="row" aria-rowindex={seen.first + i + 2} class="user">
             <span role="cell"><a class="cover" href={formatRoute({ collection: c.id })} title={`${c.name}, policy ${c.policy}`}><bdi>{reveal(titleOf(c))}</bdi></a></span>
             <span role="cell" class="soft" title={formatTime(c.updated_at)}>{formatAgo(c.updated_at, now)}</span>
-            <span role="cell">{c.counts ? count(c.counts.notes) : '…'}</span>
-            <span role="cell">{c.counts && c.counts.in_review > 0 ? <a href={formatRoute({ collection: c.id, tab: 'reviews' })}>{count(c.counts.in_review)}</a> : '—'}</span>
+            <span role="cell" data-label={c.counts?.notes === 1 ? 'note' : 'notes'}>{c.counts ? count(c.counts.notes) : '…'}</span>
+            <span role="cell" data-label={c.counts && c.counts.in_review > 0 ? 'to decide' : ''}>{c.counts && c.counts.in_review > 0 ? <a href={formatRoute({ collection: c.id, tab: 'reviews' })}>{count(c.counts.in_review)}</a> : '—'}</span>
           </div>
         ))}
       </div>

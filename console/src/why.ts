@@ -1,4 +1,4 @@
-import { barsOf } from './text.ts'
+import { barsFrom, barsOf, type Bar } from './text.ts'
 
 /** What each signal of a ranking says of a hit. Several may say the same. */
 const sayings: Record<string, string> = {
@@ -12,11 +12,16 @@ const sayings: Record<string, string> = {
 /** What a signal says, in words; one that has none is called by its name. */
 export const sayingOf = (signal: string): string => sayings[signal] ?? signal.replaceAll('_', ' ')
 
+/** What counts for a hit in words, each once with all that it adds, the strongest first; at most `most` of them. */
+export function sayingsOf(explain: unknown, most = 8): Bar[] {
+  const sums = new Map<string, number>()
+  for (const b of barsOf(explain, 64)) sums.set(sayingOf(b.name), (sums.get(sayingOf(b.name)) ?? 0) + b.adds)
+  return barsFrom([...sums].map(([name, adds]) => ({ name, adds })), most)
+}
+
 /** Why a note was found, in a few words: what counts most for it first. */
 export function reasonsOf(explain: unknown, most = 3): string[] {
-  const sums = new Map<string, number>()
-  for (const b of barsOf(explain, 32)) sums.set(sayingOf(b.name), (sums.get(sayingOf(b.name)) ?? 0) + b.adds)
-  const ranked = [...sums].filter(([, adds]) => adds > 0).sort(([, a], [, b]) => b - a)
-  const least = (ranked[0]?.[1] ?? 0) / 20
-  return ranked.filter(([, adds]) => adds >= least).slice(0, most).map(([saying]) => saying)
+  const ranked = sayingsOf(explain, 64).filter(b => b.adds > 0)
+  const least = (ranked[0]?.adds ?? 0) / 20
+  return ranked.filter(b => b.adds >= least).slice(0, most).map(b => b.name)
 }

@@ -1,7 +1,7 @@
 // Tests of what computes. They run on a bundle of the modules, which test.js makes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { axisOf, barsOf, beyond, daysBefore, dialogueOf, diffLists, diffWords, everyDay, flatten, formatBytes, formatRoute, formatSpan, keyInLink, messagesWith, parseConversation, parseRoute, place, plainly, reasonsOf, reveal, roundUp, sharesOf, shorten, splitMarks, treeOf, waitingIn } from '../build/compute.js'
+import { axisOf, barsOf, beyond, daysBefore, dialogueOf, diffLists, diffWords, everyDay, flatten, formatBytes, formatRoute, formatSpan, keyInLink, messagesWith, parseConversation, parseRoute, place, plainly, reasonsOf, reveal, roundUp, sayingsOf, sharesOf, shorten, splitMarks, treeOf, waitingIn } from '../build/compute.js'
 
 test('an address leads where it was written', () => {
   for (const route of [
@@ -132,6 +132,8 @@ test('a hit says in words why it was found', () => {
   const s = (signal, normalized, weight) => ({ signal, raw: 1, normalized, weight })
   const explain = { signals: [s('late_lead', 0.6, 0.2), s('late', 0.6, 0.1), s('lexical', 1, 0.1), s('names', 1, 0.05), s('question', 1, -0.2), s('odd_one', 1, 0.001)] }
   assert.deepEqual(reasonsOf(explain), ['means the same', 'has words of the question', 'names who or what is asked for'])
+  const said = sayingsOf(explain).map(b => b.name)
+  assert.deepEqual(said, [...new Set(said)], 'each is said once')
   assert.deepEqual(reasonsOf({ signals: [s('odd_one', 1, 0.1)] }), ['odd one'])
   assert.deepEqual(reasonsOf(undefined), [])
 })

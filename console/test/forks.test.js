@@ -1,17 +1,7 @@
-// What depends on a collection, and what a fork differs in.
+// The family of a collection, and what a fork differs in.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { familyOf, forksOf, partedBy, titleOf } from '../build/compute.js'
-
-test('what reads from a collection is found, at any depth', () => {
-  const c = (id, parent) => ({ id, name: id, ...(parent && { parent: { collection: parent, revision: 1 } }) })
-  const all = [c('a'), c('b', 'a'), c('c', 'b'), c('d', 'a'), c('e')]
-  const found = id => forksOf(all, id).map(n => [n.item.id, n.depth])
-  assert.deepEqual(found('a'), [['b', 0], ['c', 1], ['d', 0]])
-  assert.deepEqual(found('b'), [['c', 0]])
-  assert.deepEqual(found('e'), [])
-  assert.deepEqual(found('gone'), [])
-})
+import { familyOf, partedBy, titleOf } from '../build/compute.js'
 
 test('a fork has its own name beside its base until it has a title of its own', () => {
   assert.equal(titleOf({ name: 'base', display_name: 'Nora' }), 'Nora')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { flatten, formatAgo, formatRoute, idsOf, localMinute, parseRoute, titleOf, treeOf, windowOf } from '../build/compute.js'
+import { flatten, formatAgo, formatRoute, idsOf, localMinute, modelOf, nameFor, parseRoute, quoted, titleOf, treeOf, windowOf } from '../build/compute.js'
 
 test('a collection is called by what its application calls it', () => {
   assert.equal(titleOf({ name: 'mem0_7f', external: { user: 'ida@example.com' } }), 'ida@example.com')
@@ -9,6 +9,21 @@ test('a collection is called by what its application calls it', () => {
   assert.equal(titleOf({ name: 'mem0_7f', display_name: 'Ida', external: { user: 'ida' } }), 'Ida')
   assert.equal(idsOf({ external: {} }), undefined)
   assert.equal(idsOf({}), undefined)
+})
+
+test('a client finds a memory by all its ids, in any script', () => {
+  assert.equal(modelOf({ name: 'diary' }), 'slipbox@diary')
+  assert.equal(modelOf({ name: 'external-1', external: { user: 'ida@example.com' } }), 'slipbox@user=ida@example.com')
+  assert.equal(modelOf({ name: 'external-1', external: { user: 'ä&b=c d%', run: '7' } }), 'slipbox@user=%C3%A4%26b%3Dc%20d%25&run=7')
+  assert.equal(modelOf({ name: 'external-1', external: { app: 'shop' } }), 'slipbox@app=shop')
+  assert.equal(quoted('a"b\\\u202e日'), '"a\\"b\\\\\\u202e日"')
+})
+
+test('what is made of a memory begins with its ids, as far as a name can have them', () => {
+  assert.equal(nameFor({ name: 'diary' }), 'diary')
+  assert.equal(nameFor({ name: 'external-1', external: { user: 'Zoë@Example.com', run: '7' } }), 'zoe-example.com-run-7')
+  assert.equal(nameFor({ name: 'external-1', external: { user: '日本' } }), 'external-1')
+  assert.match(nameFor({ name: 'external-1', external: { user: '-_Ä!' + 'x'.repeat(300) } }), /^[a-z0-9][a-z0-9_.-]{0,99}$/)
 })
 
 test('a tree is sorted by what is shown', () => {

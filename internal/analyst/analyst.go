@@ -18,7 +18,7 @@ import (
 )
 
 // Name is the model name of the analyst's answers. Its version is a hash of golden answers, which a test compares.
-const Name = "extractive@50362a24"
+const Name = "extractive@fe0e38e5"
 
 // Analyst answers calls without a model. It is safe for concurrent use. The zero Analyst is not usable.
 type Analyst struct {
@@ -30,11 +30,12 @@ type Analyst struct {
 // New returns an Analyst that reads sentences without vectors.
 func New() *Analyst { return NewWith(nil) }
 
-// NewWith returns an Analyst that reads the kinds of sentences from the vectors of an embedder, which must be those of
-// encoder.E5AsMiniLM. Nil: without vectors, as where the embedder fails.
+// NewWith returns an Analyst that reads the kinds of sentences from the vectors of an embedder. Nil, or one that is not
+// said.Embedder: without vectors, as where the embedder fails.
 func NewWith(vectors memory.Embedder) *Analyst {
-	a := &Analyst{answers: map[string]answerer{}, encoder: vectors, name: Name}
-	if vectors != nil {
+	a := &Analyst{answers: map[string]answerer{}, name: Name}
+	if vectors != nil && vectors.Name() == said.Embedder {
+		a.encoder = vectors
 		a.name += "+" + said.KindsVersion()
 	}
 	for _, calls := range []map[string]answerer{noteCalls(), factCalls(), graphCalls(), dayCalls(), tierCalls(), layerCalls(), weighCalls()} {

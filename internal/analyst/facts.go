@@ -83,8 +83,8 @@ func quotations(sentences []said.Sentence) []quotation {
 	seen := map[string]bool{}
 	for i := range sentences {
 		s := &sentences[i]
-		if s.Asks || seen[s.Text] || !strings.ContainsFunc(s.Text, unicode.IsLetter) {
-			continue
+		if s.Asks || seen[s.Text] || !strings.ContainsFunc(s.Text, unicode.IsLetter) || memory.Redacted(s.Text) {
+			continue // a quotation with a mark of a secret would be dropped with all that is joined to it
 		}
 		seen[s.Text] = true
 		worth := s.Worth()

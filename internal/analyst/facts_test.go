@@ -41,6 +41,7 @@ func TestExtractQuotes(t *testing.T) {
 		{"an answer", "Every six weeks.", []string{"assistant: How often is she shod?"}, []string{"“How often is she shod?” – Nora, 2026-06-01: “Every six weeks.”"}},
 		{"a fragment", "We had a dog, but he died in autumn. Just two cats now.", nil, []string{"Nora, 2026-06-01: “We had a dog, but he died in autumn. Just two cats now.”"}},
 		{"one's own question is not answered", "I live in Berlin.", []string{"Nora: Where is the station?"}, []string{"Nora, 2026-06-01: “I live in Berlin.”"}},
+		{"beside a secret", "I live in Porto. The password of my mail is [redacted: password] too.", nil, []string{"Nora, 2026-06-01: “I live in Porto.”"}},
 		{"signs", "I ❤️ NYC", nil, []string{"Nora, 2026-06-01: “I ❤️ NYC”"}},
 		{"words of others", `Tom told me "I am allergic to nuts. I hate them."`, nil, []string{`Nora, 2026-06-01: “Tom told me "I am allergic to nuts. I hate them."”`}},
 		{"an address", "I work at Bosch, see https://bosch.example.com/jobs?id=3.", nil, []string{"Nora, 2026-06-01: “I work at Bosch, see https://bosch.example.com/jobs?id=3.”"}},

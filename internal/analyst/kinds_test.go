@@ -13,13 +13,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
+	"github.com/slipboxhq/slipbox/internal/said"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // vectors is an embedder over the encoder for many languages.
 type vectors struct{ *encoder.Encoder }
 
-func (vectors) Name() string { return "vectors" }
+func (vectors) Name() string { return said.Embedder }
 
 func (vectors) Dim() int { return encoder.Dim }
 
@@ -43,6 +44,24 @@ func readerOf(t *testing.T) *reader {
 	}
 	t.Cleanup(func() { _ = e.Close() })
 	return &reader{ctx: t.Context(), encoder: vectors{e}}
+}
+
+// others is an embedder whose vectors the heads have not learned from.
+type others struct{ vectors }
+
+func (others) Name() string { return "others" }
+
+// TestVectorsOfOtherEmbedders: only vectors of the embedder that the heads learned from are read.
+func TestVectorsOfOtherEmbedders(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		embedder memory.Embedder
+		read     bool
+	}{"none": {nil, false}, "others": {others{}, false}, "that of the heads": {vectors{}, true}} {
+		if a := NewWith(c.embedder); (a.encoder != nil) != c.read || strings.Contains(a.name, said.KindsVersion()) != c.read {
+			t.Errorf("%s: %q", name, a.name)
+		}
+	}
 }
 
 // words returns what the facts of a turn quote.

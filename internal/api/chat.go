@@ -16,7 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// maxChats is how many chats of one tenant may run at once. Each may take minutes, and its tokens
+// maxChats is how many chats of one tenant may run concurrently. Each may take minutes, and its tokens
 // are counted only at the end.
 const maxChats = 64
 

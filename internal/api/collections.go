@@ -44,7 +44,7 @@ func (h *core) listCollections(c *gin.Context) error {
 	}
 	given := query(c)
 	q := notes.CollectionList{
-		Agent: given.Get("agent"), Name: given.Get("name"), Limit: pageLimit(c),
+		Agent: given.Get("agent"), Name: given.Get("name"), Parent: given.Get("parent"), Limit: pageLimit(c),
 		Text: given.Get("q"), External: memory.External{User: given.Get("user"), Agent: given.Get("agent_id"), App: given.Get("app"), Run: given.Get("run")},
 	}
 	if order := given.Get("order"); order != "name" {
@@ -152,7 +152,7 @@ func (h *core) deleteCollection(c *gin.Context) error {
 	return noContent(c)
 }
 
-// cloneCollection answers 201 for a fork, which is ready at once, and 202 for a copy, which a job
+// cloneCollection answers 201 for a fork, which is ready immediately, and 202 for a copy, which a job
 // fills.
 func (h *core) cloneCollection(c *gin.Context) error {
 	ref, err := pathRef(c, "collection")

@@ -133,10 +133,15 @@ func TestFindCollections(t *testing.T) {
 		b.call(t, "one", "POST", "/v1/collections", body).want(http.StatusCreated)
 	}
 	b.note(t, "one", "/v1/collections/diary", "A note.")
+	for _, fork := range []string{"x-1", "x-2"} {
+		b.call(t, "one", "POST", "/v1/collections/diary/clone", `{"name":"`+fork+`"}`).want(http.StatusCreated)
+	}
+	b.call(t, "one", "POST", "/v1/collections/x-1/clone", `{"name":"x-below"}`).want(http.StatusCreated)
 	for target, want := range map[string]string{
-		"?q=IDA": "mem0_1", "?q=example.com": "mem0_1 mem0_2", "?q=example+bo": "mem0_2", "?q=%C3%BCBER": "diary", "?q=nobody": "", "?q=%25": "",
-		"?order=newest": "log diary mem0_2 mem0_1", "?order=oldest": "mem0_1 mem0_2 diary log", "?order=name": "diary log mem0_1 mem0_2", "?order=user": "mem0_1 mem0_2",
-		"?named=true": "mem0_1 mem0_2", "?named=false&order=newest": "log diary", "?q=mem0&order=newest": "mem0_2 mem0_1", "?user=Ida%40example.com&order=newest": "mem0_1",
+		"?q=IDA": "mem0_1", "?q=example.com": "mem0_1 mem0_2", "?q=example+bo": "mem0_2", "?q=%C3%BCBER": "diary x-1 x-2 x-below", "?q=nobody": "", "?q=%25": "",
+		"?order=newest": "x-below x-2 x-1 log diary mem0_2 mem0_1", "?order=oldest": "mem0_1 mem0_2 diary log x-1 x-2 x-below", "?order=user": "mem0_1 mem0_2",
+		"?order=name": "diary log mem0_1 mem0_2 x-1 x-2 x-below", "?parent=diary": "x-1 x-2", "?parent=x-1": "x-below", "?parent=log": "",
+		"?named=true": "mem0_1 mem0_2", "?named=false&order=newest": "x-below x-2 x-1 log diary", "?q=mem0&order=newest": "mem0_2 mem0_1", "?user=Ida%40example.com&order=newest": "mem0_1",
 	} {
 		for _, limit := range []string{"&limit=1", "&limit=50"} {
 			if got := strings.Join(b.list(t, "one", "/v1/collections"+target+limit, "name", func(int) {}), " "); got != want {
@@ -152,7 +157,9 @@ func TestFindCollections(t *testing.T) {
 	b.call(t, "one", "GET", "/v1/collections?order=newest&limit=1&cursor="+cursor, "").refused(422, "invalid", "cursor")
 	b.call(t, "one", "GET", "/v1/collections?order=sideways", "").refused(422, "invalid", "order")
 	b.call(t, "one", "GET", "/v1/collections?name=log&order=newest", "").refused(422, "invalid", "order")
+	b.call(t, "one", "GET", "/v1/collections?parent=diary&order=newest", "").refused(422, "invalid", "order")
 	b.call(t, "one", "GET", "/v1/collections?q=", "").refused(422, "invalid", "q")
+	b.call(t, "one", "GET", "/v1/collections?parent=nobody", "").refused(404, "not_found", "")
 	if other := b.call(t, "two", "GET", "/v1/collections?q=example", "").want(http.StatusOK); other.length("items") != 0 {
 		t.Errorf("another tenant finds %s", other.Body)
 	}

@@ -96,7 +96,7 @@ func wireContext(built *recall.Context) wire.ContextAnswer {
 func wireCitations(in []recall.Citation) []wire.Citation {
 	out := make([]wire.Citation, 0, len(in))
 	for _, c := range in {
-		out = append(out, wire.Citation{Note: c.Note, Revision: int64(c.Revision), Confidence: c.Confidence, Sources: c.Sources})
+		out = append(out, wire.Citation{Note: c.Note, Revision: int64(c.Revision), Confidence: c.Confidence, Sources: c.Sources, File: wire.Optional(c.File), Page: wire.Optional(c.Page)})
 	}
 	return out
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/hooks"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent/tools"
-	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/files"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -35,7 +35,7 @@ type Core struct {
 	Costs       *notes.Costs
 	Recall      *recall.Service
 	Clone       *clone.Service
-	Engine      *engine.Engine // reviews, and tasks of policies that run at once
+	Engine      *engine.Engine // reviews, and tasks of policies that run immediately
 	Chat        *chat.Service
 	Imports     Imports
 	Jobs        Jobs
@@ -45,7 +45,7 @@ type Core struct {
 	Embedders   memory.Embedders
 	// Routes are the operations that other packages serve, such as those of single policies.
 	Routes []route.Set
-	// Waiters is how many requests of one tenant may wait for jobs at once, and how many may follow
+	// Waiters is how many requests of one tenant may wait for jobs concurrently, and how many may follow
 	// jobs; 0 is 64.
 	Waiters int
 }
@@ -88,7 +88,7 @@ type Upkeep interface {
 
 // Waiter waits for jobs; *jobs.Waiters implements it.
 type Waiter interface {
-	// Wait returns the job when it has ended. It returns the unended job after 25 s, or at once if
+	// Wait returns the job when it has ended. It returns the unended job after 25 s, or immediately if
 	// more than one other job of the collection is ahead. The own jobs ahead of it that the request
 	// itself enqueued do not count.
 	Wait(ctx context.Context, s tenant.Scope, job uuid.UUID, own int) (memory.Job, error)
@@ -213,6 +213,11 @@ func (s *Server) mountCore(deps Core) error {
 		"listFiles":    h.listFiles,
 		"getFile":      h.getFile,
 		"deleteFile":   h.deleteFile,
+
+		"addFile":              h.uploadFile,
+		"listCollectionFiles":  h.listFiles,
+		"getCollectionFile":    h.getFile,
+		"deleteCollectionFile": h.deleteFile,
 
 		"createSharedBlock":     h.createSharedBlock,
 		"listSharedBlocks":      h.listSharedBlocks,

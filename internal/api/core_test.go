@@ -30,6 +30,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/hooks"
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
@@ -37,7 +38,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/layered/layers"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent/tools"
-	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/files"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/letta"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank/bank"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos/tiers"
@@ -55,15 +55,16 @@ import (
 // while a request waits for them.
 type system struct {
 	*Server
-	store  store.Store
-	engine *engine.Engine
-	agent  *agent.Service
-	clone  *clone.Service
-	files  *files.Service
-	parses time.Duration // how long turning a file into text takes
-	model  *switchable
-	recall *recall.Service
-	logs   *lockedBuffer
+	store   store.Store
+	engine  *engine.Engine
+	agent   *agent.Service
+	clone   *clone.Service
+	files   *files.Service
+	parses  time.Duration // how long turning a file into text takes
+	parsing func()        // runs meanwhile; nil: nothing
+	model   *switchable
+	recall  *recall.Service
+	logs    *lockedBuffer
 
 	policies memory.Policies
 	scopes   map[string]auth.Principal // by credential
@@ -202,6 +203,9 @@ func newTalking(t *testing.T, models chat.Models, change ...func(*system, *Core)
 		Store: b.store, Notes: service, Collections: collections, Recall: found, Clock: b.clock,
 		Parse: func(_ context.Context, m parser.Media, data []byte, l parser.Limits) ([]string, error) {
 			b.pass(b.parses)
+			if b.parsing != nil {
+				b.parsing()
+			}
 			return parser.Extract(m, data, l)
 		},
 		Quota: quotas,

@@ -15,8 +15,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
-	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/files"
 )
 
 func (h *core) createFolder(c *gin.Context) error {
@@ -144,9 +144,28 @@ func (h *core) wireFolders(c *gin.Context, page []notes.CollectionView) ([]wire.
 	return out, nil
 }
 
+// placeOf returns the collection of the path, or its folder.
+func placeOf(c *gin.Context) (at files.Place, err error) {
+	name := "collection"
+	if at.Folder = c.Param("folder") != ""; at.Folder {
+		name = "folder"
+	}
+	at.Ref, err = pathRef(c, name)
+	return at, err
+}
+
+// filesView opens the collection of the path, or its folder.
+func (h *core) filesView(c *gin.Context) (memory.View, error) {
+	if c.Param("folder") == "" {
+		return h.view(c)
+	}
+	folder, err := h.folder(c)
+	return folder.View, err
+}
+
 // uploadFile passes the first part "file" of a form on while it arrives.
 func (h *core) uploadFile(c *gin.Context) error {
-	ref, err := pathRef(c, "folder")
+	at, err := placeOf(c)
 	if err != nil {
 		return err
 	}
@@ -174,14 +193,18 @@ func (h *core) uploadFile(c *gin.Context) error {
 		if part.FormName() != "file" {
 			continue
 		}
-		file, job, err := h.Files.Upload(c.Request.Context(), scope(c), ref, part.FileName(), expires, part)
+		out, err := h.Files.Upload(c.Request.Context(), scope(c), at, part.FileName(), expires, part)
 		switch {
 		case body.err != nil:
 			return bodyError(body.err) // the service's error would hide the cause
 		case err != nil:
 			return err
 		}
-		return reply(c, http.StatusAccepted, wire.FileAccepted{File: wireFile(&file), Job: *wireJobRef(&job)})
+		status := http.StatusAccepted
+		if out.Job == nil {
+			status = http.StatusOK
+		}
+		return reply(c, status, wire.FileAccepted{File: wireFile(&out.File), Job: wireJobRef(out.Job)})
 	}
 }
 
@@ -207,14 +230,13 @@ func (h *core) listFiles(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	folder, err := h.folder(c)
+	v, err := h.filesView(c)
 	if err != nil {
 		return err
 	}
-	v := folder.View
 	if cur != nil {
 		if cur.Collection != v.Collection.ID {
-			return badCursor("belongs to another folder")
+			return badCursor("belongs to another collection")
 		}
 		if v, err = h.Recall.Open(c.Request.Context(), scope(c), v.Collection.ID.String(), &cur.Revision, 0); err != nil {
 			return err
@@ -248,20 +270,20 @@ func (h *core) getFile(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	folder, err := h.folder(c)
+	v, err := h.filesView(c)
 	if err != nil {
 		return err
 	}
-	f, err := h.Files.File(c.Request.Context(), scope(c), folder.View, id)
+	f, err := h.Files.File(c.Request.Context(), scope(c), v, id)
 	if err != nil {
 		return err
 	}
-	setRevision(c, folder.View.At)
+	setRevision(c, v.At)
 	return reply(c, http.StatusOK, wireFile(&f))
 }
 
 func (h *core) deleteFile(c *gin.Context) error {
-	ref, err := pathRef(c, "folder")
+	at, err := placeOf(c)
 	if err != nil {
 		return err
 	}
@@ -270,13 +292,13 @@ func (h *core) deleteFile(c *gin.Context) error {
 		return err
 	}
 	if query(c).Get("erase") == "true" {
-		out, err := h.Files.EraseFile(c.Request.Context(), scope(c), ref, id)
+		out, err := h.Files.EraseFile(c.Request.Context(), scope(c), at, id)
 		if err != nil {
 			return err
 		}
 		return reply(c, http.StatusOK, wireErasure(&out))
 	}
-	if _, err := h.Files.DeleteFile(c.Request.Context(), scope(c), ref, id); err != nil {
+	if _, err := h.Files.DeleteFile(c.Request.Context(), scope(c), at, id); err != nil {
 		return err
 	}
 	return noContent(c)

@@ -428,3 +428,141 @@ func TestFilesWaitForTime(t *testing.T) {
 		t.Errorf("an hour later: %s", got)
 	}
 }
+
+// A file of a collection of any policy is found and cited by its name and page, and nothing is derived from it.
+func TestFilesOfAnyPolicy(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	const book = "The mill grinds rye.\n\fThe brass key of the lighthouse hangs behind the stairs.\n"
+	for _, policy := range b.policyNames(t) {
+		c := b.space(t, "files-"+policy, policy)
+		before := b.call(t, "one", "GET", c, "").want(http.StatusOK).number("counts.notes")
+		file := b.read(t, c, "novel.txt", book)
+		if file.text("state") != "ready" || file.number("chunks") != 2 || file.number("pages") != 2 {
+			t.Errorf("%s: the file is %s", policy, file.Body)
+		}
+		if after := b.call(t, "one", "GET", c, "").want(http.StatusOK).number("counts.notes"); after != before+3 {
+			t.Errorf("%s: %v notes came, and not the file with its passages", policy, after-before)
+		}
+
+		const question = `{"query":"Where is the brass key of the lighthouse?"}`
+		found := b.call(t, "one", "POST", c+"/search", question).want(http.StatusOK)
+		note := b.call(t, "one", "GET", c+"/notes/"+found.text("hits.0.note.id"), "").want(http.StatusOK)
+		if note.text("kind") != "passage" || note.text("attributes.file_name") != "novel.txt" || note.number("attributes.page") != 2 || note.text("provenance.sources.0") != file.text("id") {
+			t.Errorf("%s: found %s", policy, note.Body)
+		}
+		context := b.call(t, "one", "POST", c+"/context", question).want(http.StatusOK)
+		if !strings.Contains(context.text("text"), "novel.txt, p. 2: The brass key") || !slices.ContainsFunc(citationsOf(context), func(s string) bool { return s == "novel.txt 2" }) {
+			t.Errorf("%s: the context is %s", policy, context.Body)
+		}
+
+		again := b.upload(t, "one", c, "novel.txt", book).want(http.StatusOK)
+		other := b.upload(t, "one", c, "copy.txt", book).want(http.StatusOK)
+		if again.text("file.id") != file.text("id") || other.text("file.id") != file.text("id") || again.at("job") != nil {
+			t.Errorf("%s: the same bytes again: %s, %s", policy, again.Body, other.Body)
+		}
+		b.upload(t, "one", c, "novel.txt", "Other words.").refused(http.StatusConflict, fault.Exists, "")
+		if list := b.call(t, "one", "GET", c+"/files", "").want(http.StatusOK); list.length("items") != 1 || list.text("items.0.name") != "novel.txt" {
+			t.Errorf("%s: the files are %s", policy, list.Body)
+		}
+		b.call(t, "one", "DELETE", c+"/files/"+file.text("id"), "").want(http.StatusNoContent)
+		b.call(t, "one", "GET", c+"/files/"+file.text("id"), "").refused(http.StatusNotFound, fault.NotFound, "")
+		if gone := b.call(t, "one", "POST", c+"/search", question).want(http.StatusOK); strings.Contains(gone.Body.String(), "brass") {
+			t.Errorf("%s: a deleted file is found: %s", policy, gone.Body)
+		}
+	}
+}
+
+// citationsOf returns the files and pages that a context cites.
+func citationsOf(r response) (out []string) {
+	for i := range r.length("citations") {
+		at := fmt.Sprintf("citations.%d.", i)
+		if name := r.at(at + "file"); name != nil {
+			out = append(out, fmt.Sprint(name, " ", r.at(at+"page")))
+		}
+	}
+	return out
+}
+
+// Nothing is left of a file that is erased: not of passages that were deleted before it, and not after it was deleted.
+func TestFilesErased(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "erased", "mem0")
+	for _, first := range []bool{false, true} {
+		file := b.read(t, c, "code.txt", "The gate code is quartz.\n\fThe alarm is behind the door.\n")
+		list := b.call(t, "one", "GET", c+"/notes?kind=passage", "").want(http.StatusOK)
+		ids := []string{file.text("id"), list.text("items.0.id"), list.text("items.1.id")}
+		fork := b.call(t, "one", "POST", c+"/clone", "{}").want(http.StatusCreated).text("id")
+		b.call(t, "one", "DELETE", "/v1/collections/"+fork+"/files/"+ids[0]+"?erase=true", "").refused(http.StatusConflict, fault.Conflict, "")
+		b.call(t, "one", "DELETE", c+"/notes/"+ids[1], "").want(http.StatusNoContent)
+		if first {
+			b.call(t, "one", "DELETE", c+"/files/"+ids[0], "").want(http.StatusNoContent)
+		}
+		b.call(t, "one", "DELETE", c+"/files/"+ids[0]+"?erase=true", "").want(http.StatusOK)
+		for _, id := range ids {
+			for _, at := range []string{c, "/v1/collections/" + fork} {
+				b.call(t, "one", "GET", at+"/notes/"+id+"/history", "").refused(http.StatusNotFound, fault.NotFound, "")
+			}
+		}
+		b.call(t, "one", "DELETE", c+"/files/"+ids[0]+"?erase=true", "").refused(http.StatusNotFound, fault.NotFound, "")
+	}
+}
+
+// A file that ends while its job runs leaves no passages, and one that could not be read is read when it comes again.
+func TestFilesInterrupted(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.space(t, "interrupted", "mem0")
+	passages := func() int {
+		return b.call(t, "one", "GET", c+"/notes?kind=passage", "").want(http.StatusOK).length("items")
+	}
+	for _, how := range []string{"", "?erase=true"} {
+		made := b.upload(t, "one", c, "short.txt", "The gate code is quartz.").want(http.StatusAccepted)
+		b.parsing = func() {
+			b.parsing = nil
+			b.call(t, "one", "DELETE", c+"/files/"+made.text("file.id")+how, "")
+		}
+		b.runJobs(t)
+		if n := passages(); n != 0 {
+			t.Errorf("%d passages of a deleted file are left", n)
+		}
+	}
+
+	b.call(t, "one", "PATCH", c, `{"policy_config":{"secrets":"refuse"}}`).want(http.StatusOK)
+	const said = "My password is hunter2x9"
+	if file := b.read(t, c, "a.txt", said); file.text("state") != "failed" {
+		t.Errorf("a file with a secret: %s", file.Body)
+	}
+	b.call(t, "one", "PATCH", c, `{"policy_config":{"secrets":"redact"}}`).want(http.StatusOK)
+	if file := b.read(t, c, "a.txt", said); file.text("state") != "ready" || file.at("error") != nil || passages() != 1 {
+		t.Errorf("the same file again: %s", file.Body)
+	}
+}
+
+// An application's own ids name the collection of a file, which the upload creates. What an agent has open is no file.
+func TestFilesByIDs(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	form := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nThe gate code is quartz.\r\n--x--\r\n"
+	b.call(t, "one", "POST", "/v1/collections/by/files?user=ida&ttl_seconds=3600", form, "Content-Type", "multipart/form-data; boundary=x", "Slipbox-Create", "memgpt").want(http.StatusAccepted)
+	b.runJobs(t)
+	const c = "/v1/collections/by"
+	if list := b.call(t, "one", "GET", c+"/files?user=ida", "").want(http.StatusOK); list.length("items") != 1 || list.text("items.0.expires_at") == "" {
+		t.Errorf("the files are %s", list.Body)
+	}
+	id := b.call(t, "one", "GET", c+"?user=ida", "").want(http.StatusOK).text("id")
+	if got := b.did(t, "/v1/collections/"+id, "archival_search", args{"query": "gate code"}); !strings.Contains(got, "quartz") {
+		t.Errorf("the agent finds %s", got)
+	}
+	b.did(t, "/v1/collections/"+id, "open_files", args{"names": []string{}})
+	if list := b.call(t, "one", "GET", c+"/files?user=ida", "").want(http.StatusOK); list.length("items") != 1 {
+		t.Errorf("the files are %s", list.Body)
+	}
+	b.upload(t, "two", "/v1/collections/"+id, "b.txt", "x").refused(http.StatusNotFound, fault.NotFound, "")
+	b.upload(t, "reader", "/v1/collections/"+id, "b.txt", "x").refused(http.StatusForbidden, fault.Forbidden, "")
+	b.pass(2 * time.Hour)
+	if got := b.call(t, "one", "POST", "/v1/collections/"+id+"/search", `{"query":"gate code"}`).want(http.StatusOK); strings.Contains(got.Body.String(), "quartz") {
+		t.Errorf("an expired file is found: %s", got.Body)
+	}
+}

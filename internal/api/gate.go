@@ -10,7 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// gate limits how many requests of one tenant hold something at once.
+// gate limits how many requests of one tenant hold something concurrently.
 type gate struct {
 	most int
 

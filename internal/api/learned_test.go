@@ -328,6 +328,11 @@ func TestBank(t *testing.T) {
 	if days.text("items.0.date") != "2023-05-02" || days.at("next_cursor") != nil {
 		t.Errorf("%s", days.Body)
 	}
+	days = b.call(t, "reader", "GET", c+"/summaries?period=day&order=newest&limit=1", "").want(http.StatusOK)
+	last := b.call(t, "reader", "GET", c+"/summaries?period=day&order=newest&limit=1&cursor="+days.text("next_cursor"), "").want(http.StatusOK)
+	if days.text("items.0.date") != "2023-05-02" || last.text("items.0.date") != "2023-05-01" || last.at("next_cursor") != nil {
+		t.Errorf("newest first: %s, then %s", days.Body, last.Body)
+	}
 	if whole := b.call(t, "reader", "GET", c+"/summaries?period=global", "").want(http.StatusOK); whole.length("items") != 1 || whole.text("items.0.content") != "Ada moved to a rainy Lisbon." {
 		t.Errorf("%s", whole.Body)
 	}

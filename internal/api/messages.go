@@ -53,7 +53,7 @@ func (h *core) addMessages(c *gin.Context) error {
 		}
 		defer leave()
 	}
-	w, err := h.Notes.AddMessages(c.Request.Context(), scope(c), ref, notes.NewMessages{Messages: in.messages, Infer: body.Infer, OnDuplicate: memory.OnDuplicate(valueOr(body.OnDuplicate, ""))}, conditions(c))
+	w, err := h.Notes.AddMessages(c.Request.Context(), scope(c), ref, notes.NewMessages{Messages: in.messages, Infer: body.Infer, OnDuplicate: memory.OnDuplicate(valueOr(body.OnDuplicate, "")), Guidance: guidanceOf(body.Guidance)}, conditions(c))
 	if err != nil {
 		return in.renameFields(err)
 	}
@@ -64,6 +64,7 @@ func (h *core) addMessages(c *gin.Context) error {
 	}
 	out := wire.MessagesAccepted{
 		Messages: make([]wire.MessageRef, 0, len(w.Messages)), Revision: int64(w.Revision), Job: wireJobRef(w.Job), Unread: wire.Optional(in.unread),
+		Unguided: wire.Optional(w.Unguided),
 	}
 	if wait && scope(c).Allows(tenant.NotesRead) {
 		out.Learned = new(h.learned(c, &w))
@@ -73,6 +74,18 @@ func (h *core) addMessages(c *gin.Context) error {
 	}
 	setRevision(c, w.Revision)
 	return reply(c, http.StatusAccepted, out)
+}
+
+// guidanceOf returns what is to be learned from messages.
+func guidanceOf(in *wire.Guidance) *memory.Guidance {
+	if in == nil {
+		return nil
+	}
+	out := &memory.Guidance{Instructions: valueOr(in.Instructions, ""), Includes: valueOr(in.Includes, ""), Excludes: valueOr(in.Excludes, "")}
+	for _, c := range in.Categories {
+		out.Categories = append(out.Categories, memory.Category{Name: c.Name, Description: valueOr(c.Description, "")})
+	}
+	return out
 }
 
 // waitForMessages waits for the last job of messages and updates w. The messages are written, so a failure
@@ -93,6 +106,7 @@ func (h *core) waitForMessages(c *gin.Context, ref string, w *notes.MessagesWrit
 		}
 		w.Job = &job
 	}
+	w.Unguided = cmp.Or(w.Unguided, memory.UnguidedOf(w.Job))
 	if !s.Allows(tenant.NotesRead) {
 		return
 	}
@@ -517,11 +531,11 @@ func textsOf(n *memory.Note, name string) []string {
 	return out
 }
 
-// eachNote calls fn for every note of some kinds, by ascending id after the given one, until fn returns
-// false.
-func (h *core) eachNote(ctx context.Context, s tenant.Scope, v memory.View, kinds []memory.Kind, after uuid.UUID, fn func(n *memory.Note) (more bool)) error {
+// eachNote calls fn for every note that a query lists, until fn returns false. The limit of the query is its own.
+func (h *core) eachNote(ctx context.Context, s tenant.Scope, v memory.View, q recall.ListQuery, fn func(n *memory.Note) (more bool)) error {
+	q.Limit = memory.MaxPage
 	for {
-		page, err := h.Recall.List(ctx, s, v, recall.ListQuery{Kinds: kinds, After: after, Limit: memory.MaxPage})
+		page, err := h.Recall.List(ctx, s, v, q)
 		if err != nil {
 			return err
 		}
@@ -533,6 +547,6 @@ func (h *core) eachNote(ctx context.Context, s tenant.Scope, v memory.View, kind
 		if page.Next == uuid.Nil {
 			return nil
 		}
-		after = page.Next
+		q.After = page.Next
 	}
 }

@@ -26,7 +26,7 @@ func (h *core) listPolicies(c *gin.Context) error {
 		d := p.Describe()
 		out.Items = append(out.Items, wire.PolicyDescription{
 			Name: name, Title: d.Title, Description: d.Description, Exchanges: d.Exchanges,
-			Reading:  new(wireReading(p.Reading(nil))),
+			Reading:  new(wireReading(memory.ReadingOf(p, nil))),
 			Defaults: nonNilObject(decodeObject(d.Defaults)), Schema: nonNilObject(decodeObject(d.Schema)),
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos/tiers"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
 // Keys and attributes by which policies identify their summaries and profiles.
@@ -52,7 +53,9 @@ func (h *core) listSummaries(c *gin.Context) error {
 	limit, wanted := pageLimit(c), query(c).Get("period")
 	out := wire.SummaryList{Items: []wire.SummaryNote{}, Revision: int64(v.At)}
 	next := ""
-	err = h.eachNote(c.Request.Context(), scope(c), v, []memory.Kind{memory.KindSummary, memory.KindSession}, after, func(n *memory.Note) bool {
+	q := recall.ListQuery{Kinds: []memory.Kind{memory.KindSummary, memory.KindSession}, After: after}
+	setOrder(c, &q)
+	err = h.eachNote(c.Request.Context(), scope(c), v, q, func(n *memory.Note) bool {
 		period, session := periodOf(n)
 		if wanted != "" && string(period) != wanted {
 			return true
@@ -135,7 +138,7 @@ func (h *core) getProfile(c *gin.Context) error {
 		return err
 	}
 	out := wire.Profile{Days: []wire.ProfileDay{}, Revision: int64(v.At)}
-	err = h.eachNote(c.Request.Context(), scope(c), v, []memory.Kind{memory.KindProfile}, uuid.Nil, func(n *memory.Note) bool {
+	err = h.eachNote(c.Request.Context(), scope(c), v, recall.ListQuery{Kinds: []memory.Kind{memory.KindProfile}}, func(n *memory.Note) bool {
 		date := textOf(n, attrDate)
 		switch {
 		case n.Key == notes.KeyMeta:

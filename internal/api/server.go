@@ -32,9 +32,9 @@ type Config struct {
 	// TrustedProxies are addresses, or networks such as 10.0.0.0/8, whose X-Forwarded-For names the
 	// client. Default none: the address of a client is that of its connection.
 	TrustedProxies []string `yaml:"trusted_proxies" env:"SLIPBOX_TRUSTED_PROXIES"`
-	// Connections is how many clients are connected at once; further ones wait. Default 10,000.
+	// Connections is how many clients are connected concurrently; further ones wait. Default 10,000.
 	Connections int `yaml:"connections" env:"SLIPBOX_HTTP_CONNECTIONS"`
-	// BodyBytes is the size of all request bodies in memory at once. A request over it is refused with
+	// BodyBytes is the size of all request bodies in memory at the same time. A request over it is refused with
 	// 503. Together with what they are decoded to, bodies take up to four times as much. Default 256 MiB.
 	BodyBytes int64 `yaml:"body_bytes" env:"SLIPBOX_BODY_BYTES"`
 	// BodyBytesPerTenant is the same for the requests of one tenant, with 429. Default 64 MiB.
@@ -135,7 +135,7 @@ type Deps struct {
 	PerSecond Limiter
 	// Limits are those of tenants without their own.
 	Limits tenant.Limits
-	// AtOnce is how many requests of one tenant are worked on at once while other tenants send requests too;
+	// AtOnce is how many requests of one tenant are worked on concurrently while other tenants send requests too;
 	// further ones wait. Those that wait for a job or a model, and streams, do not count. 0: no limit.
 	AtOnce int
 	// Rest is a step of the rest of a turn of a tenant that floods (fair.Rest). 0: none.

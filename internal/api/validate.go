@@ -42,7 +42,7 @@ var firstError = []openapi3.SchemaValidationOption{
 		`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)),
 }
 
-// allErrors is firstError that reports all fields at once.
+// allErrors is firstError that reports all fields.
 var allErrors = append([]openapi3.SchemaValidationOption{openapi3.MultiErrors()}, firstError...)
 
 // checkSchema refuses a value that does not match the schema, and names the wrong fields below

@@ -99,12 +99,18 @@ const noticeStore = "the store does not answer, so nothing is served: start it, 
 // noticeWrites is shown while writes cannot succeed.
 const noticeWrites = "writes cannot succeed: the disk of the store is full or over its quota, or the store is read-only; make room or make it writable. Reads, searches and, in the embedded store, deletions work"
 
-// readinessChecks returns the checks of /readyz. The store must answer. Writes, Redis and the local
+// noticeReplica is shown while the standby does not answer.
+const noticeReplica = "the standby (DATABASE_REPLICA_URL) does not answer, so the database serves its reads: start it, or unset the setting"
+
+// readinessChecks returns the checks of /readyz. The store must answer. Writes, the standby, Redis and the local
 // encoder are reported, but the process is ready without them.
 func (c *core) readinessChecks() []api.Check {
 	checks := []api.Check{
 		{Name: "store", Run: c.checks.ready, Notice: noticeStore},
 		{Name: "writes", Run: c.checks.writes, Optional: true, Notice: noticeWrites},
+	}
+	if c.checks.replica != nil {
+		checks = append(checks, api.Check{Name: "replica", Run: c.checks.replica, Optional: true, Notice: noticeReplica})
 	}
 	if c.redis != nil {
 		checks = append(checks, api.Check{Name: "redis", Run: c.redis.Check, Optional: true})

@@ -49,11 +49,34 @@ func doctorPostgres(ctx context.Context, cfg Settings, log *slog.Logger) []Findi
 		found.State = Note
 		found.Fix = fmt.Sprintf("switch %s on: without it a crash of the server may lose or damage what clients were told is stored", strings.Join(facts.Unsafe, " and "))
 	}
-	return []Finding{
-		found,
-		doctorClock("Postgres", facts.Skew),
-		doctorWrapping(ctx, pg, cfg, log),
+	out := []Finding{found, doctorClock("Postgres", facts.Skew), doctorWrapping(ctx, pg, cfg, log)}
+	if pg.HasReplica() {
+		out = append(out, doctorReplica(ctx, pg))
 	}
+	return out
+}
+
+// lagNote is how far a standby may be behind before an operator should know.
+const lagNote = 30 * time.Second
+
+// doctorReplica checks that the standby follows the database.
+func doctorReplica(ctx context.Context, pg *postgres.Store) Finding {
+	f := Finding{Name: "replica", State: OK}
+	facts, err := pg.ReplicaFacts(ctx)
+	switch {
+	case err != nil:
+		f.State, f.Detail = Bad, fault.OneLine(err)+"; the database serves its reads"
+		f.Fix = "start the standby, and check host, port and TLS in DATABASE_REPLICA_URL, or unset it"
+	case !facts.Standby:
+		f.State, f.Detail = Bad, "the server of DATABASE_REPLICA_URL is no standby: it follows no database, and may hold other data"
+		f.Fix = "name a streaming standby of the server of DATABASE_URL, or unset DATABASE_REPLICA_URL"
+	case facts.Lag >= lagNote:
+		f.State, f.Detail = Note, fmt.Sprintf("the standby is %s behind; the database serves what it lacks", facts.Lag.Round(time.Second))
+		f.Fix = "check the network between both servers and the load of the standby"
+	default:
+		f.Detail = fmt.Sprintf("the standby is %s behind, and serves long reads of the past", facts.Lag.Round(time.Millisecond))
+	}
+	return f
 }
 
 // doctorWrapping checks that the secret opens the signing key of earlier gateways.

@@ -336,6 +336,31 @@ func TestGatewayOfDistributedTenants(t *testing.T) {
 	if found := g.search("c", "When does the ferry leave?", "hybrid"); len(found) != 1 {
 		t.Errorf("found %v", found)
 	}
+	ready := g.call(http.StatusOK, http.MethodGet, "/readyz", nil)
+	if says := fmt.Sprint(ready["notices"]); ready["status"] != "ok" || ready["checks"].(object)["replica"] != "degraded" || !strings.Contains(says, "DATABASE_REPLICA_URL") {
+		t.Errorf("/readyz says %v", ready)
+	}
+	if page := g.metrics(); !hasSample(page, "slipbox_replica_available 0") {
+		t.Errorf("the metrics are\n%s", page)
+	}
+}
+
+// Doctor names a standby that does not answer, and a server that is none.
+func TestDoctorKnowsTheStandby(t *testing.T) {
+	t.Parallel()
+	s := newServers(t, false)
+	for url, says := range map[string]string{
+		"": "", s.database.URL: "is no standby", strings.Replace(s.database.URL, "127.0.0.1", "127.0.0.9", 1): "the database serves its reads",
+	} {
+		found := doctorPostgres(t.Context(), s.settings(func(c *Settings) { c.ReplicaURL = url }), slog.New(slog.DiscardHandler))
+		i := slices.IndexFunc(found, func(f Finding) bool { return f.Name == "replica" })
+		switch {
+		case url == "" && i >= 0:
+			t.Errorf("without a standby: %+v", found[i])
+		case url != "" && (i < 0 || found[i].State != Bad || !strings.Contains(found[i].Detail, says) || !strings.Contains(found[i].Fix, "DATABASE_REPLICA_URL")):
+			t.Errorf("%s: %+v", says, found)
+		}
+	}
 }
 
 // Settings that cannot work are refused with one sentence that names the fix.

@@ -33,12 +33,16 @@ func openStore(ctx context.Context, cfg Settings, log *slog.Logger, tel *telemet
 	if err != nil {
 		return nil, storeChecks{}, err
 	}
-	if err := pg.MeasurePool(tel.Meters()); err != nil {
+	if err := errors.Join(pg.MeasurePool(tel.Meters()), pg.MeasureReplica(tel.Meters())); err != nil {
 		return nil, storeChecks{}, errors.Join(err, pg.Close())
 	}
 	warnUnsafe(ctx, pg, log)
 	// During an upgrade this build keeps serving while it can work on the newer schema.
-	return pg, storeChecks{writes: pg.CheckWrites, ready: pg.CheckSchema}, nil
+	checks := storeChecks{writes: pg.CheckWrites, ready: pg.CheckSchema}
+	if pg.HasReplica() {
+		checks.replica = pg.CheckReplica
+	}
+	return pg, checks, nil
 }
 
 // warnUnsafe writes a line when a crash of the server may lose what clients were told is stored.
@@ -51,8 +55,9 @@ func warnUnsafe(ctx context.Context, pg *postgres.Store, log *slog.Logger) {
 
 // storeChecks are conditions of a store for /readyz: each returns nil, or why it does not hold.
 type storeChecks struct {
-	ready  func(context.Context) error // it can serve
-	writes func(context.Context) error // writes can succeed
+	ready   func(context.Context) error // it can serve
+	writes  func(context.Context) error // writes can succeed
+	replica func(context.Context) error // the standby serves; nil: there is none
 }
 
 // openToolStore opens the store for a command, perhaps while servers run. It migrates nothing.

@@ -56,7 +56,7 @@ func NewWorker(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Worker, 
 	return w, nil
 }
 
-// lanes returns how many lanes of each stage this worker drains at once: as many as its runner has
+// lanes returns how many lanes of each stage this worker drains concurrently: as many as its runner has
 // slots for jobs.
 func (w *Worker) lanes() map[memory.Stage]int {
 	prepares, decides, tasks := w.cfg.Jobs.AtOnce()

@@ -45,7 +45,7 @@ type Config struct {
 	Leeway time.Duration
 	// StatusTTL is how old the cached state of a key, a tenant or the signing
 	// keys may be; default and maximum 5 s. It bounds how long a revoked key is
-	// still accepted by other processes; this process refuses it at once.
+	// still accepted by other processes; this process refuses it immediately.
 	StatusTTL time.Duration
 	// StatusSize is how many keys (and as many tenants) are cached; default 10,000.
 	StatusSize int
@@ -146,6 +146,6 @@ func New(deps Deps, cfg Config) (*Service, error) {
 }
 
 // Forget drops the cached state of a tenant, its keys and its agents, so that a
-// suspension or a deleted agent takes effect at once. It is meant for
+// suspension or a deleted agent takes effect immediately. It is meant for
 // tenant.ServiceDeps.OnChange and tenant.AgentsDeps.OnChange.
 func (s *Service) Forget(tenantID uuid.UUID) { s.status.forgetTenant(tenantID) }

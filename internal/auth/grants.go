@@ -19,7 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// Lifetimes of what a grant issues. A token of an hour is no risk: it ends with its grant, within seconds.
+// Lifetimes of what a grant issues. A token of an hour is not a risk: it ends with its grant, within seconds.
 const (
 	codeTTL    = time.Minute
 	grantedTTL = MaxTokenTTL
@@ -31,7 +31,7 @@ const (
 // Resource is what tokens of grants are for, and who issues them.
 type Resource struct{ Issuer, URL string }
 
-// IsZero reports whether it is no resource.
+// IsZero reports whether it names nothing.
 func (r Resource) IsZero() bool { return r == Resource{} }
 
 // Grants makes what programs may do for holders of API keys, and ends it.
@@ -253,7 +253,7 @@ func (g *Grants) scope(found *Grant) tenant.Scope {
 	return grant.Scope(found.ID.Tenant, found.Agent, subjectKind+found.Key.String())
 }
 
-// Revoke ends the grant of a refresh or access token of a client (RFC 7009). It is no error when there is none.
+// Revoke ends the grant of a refresh or access token of a client (RFC 7009). It is not an error when there is none.
 func (g *Grants) Revoke(ctx context.Context, token, clientID string, at Resource) error {
 	id, proves, err := g.named(ctx, token, at)
 	if err != nil {
@@ -358,7 +358,7 @@ func (s grantSecret) text() string {
 	return strings.Join(fields, "_")
 }
 
-// errGrantSecret is returned for any text that is no code or refresh token.
+// errGrantSecret is returned for any text that is neither a code nor a refresh token.
 var errGrantSecret = errors.New("not the text of a code or a refresh token")
 
 func parseGrantSecret(prefix, text string, parts int) (grantSecret, error) {

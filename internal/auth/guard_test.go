@@ -228,7 +228,7 @@ func TestGuardLooksUpOneAtATime(t *testing.T) {
 		}
 		all.Wait()
 		if most != 1 || accepted != asked || accepted < 4 || accepted+limited != 20 {
-			t.Errorf("%d at once, %d asked, %d accepted, %d limited", most, asked, accepted, limited)
+			t.Errorf("%d concurrently, %d asked, %d accepted, %d limited", most, asked, accepted, limited)
 		}
 	})
 }

@@ -105,7 +105,7 @@ type KeyQuery struct {
 	Limit int
 }
 
-// listPage is how many keys List reads from the store at once.
+// listPage is how many keys List reads from the store in one call.
 const listPage = 200
 
 // List returns keys ordered by id, revoked and expired ones included. It returns
@@ -162,7 +162,7 @@ func (k *Keys) Get(ctx context.Context, s tenant.Scope, id uuid.UUID) (Key, erro
 
 // Rotate creates a new key with the name, scopes, agent, limit and expiry of an old
 // one. The old key stays valid for overlap: nil means Config.KeyOverlap, zero
-// revokes it at once. Rotate returns Conflict when the old key is expired,
+// revokes it immediately. Rotate returns Conflict when the old key is expired,
 // revoked or already rotated, and Forbidden when it has a scope that the caller
 // lacks.
 func (k *Keys) Rotate(ctx context.Context, s tenant.Scope, id uuid.UUID, overlap *time.Duration) (CreatedKey, error) {
@@ -203,7 +203,7 @@ func (k *Keys) Rotate(ctx context.Context, s tenant.Scope, id uuid.UUID, overlap
 }
 
 // Revoke revokes a key and every token made from it. This process refuses them
-// at once, others within StatusTTL. Revoking a revoked key is a no-op. It returns
+// immediately, others within StatusTTL. Revoking a revoked key is a no-op. It returns
 // Forbidden when the key has a scope that the caller lacks.
 func (k *Keys) Revoke(ctx context.Context, s tenant.Scope, id uuid.UUID) (Key, error) {
 	old, err := k.Get(ctx, s, id)

@@ -73,7 +73,7 @@ func (k *Keys) RotateOperator(ctx context.Context, op tenant.Operator, id uuid.U
 	return CreatedKey{Key: key, Text: text.text()}, nil
 }
 
-// RevokeOperator revokes a platform key at once.
+// RevokeOperator revokes a platform key immediately.
 func (k *Keys) RevokeOperator(ctx context.Context, op tenant.Operator, id uuid.UUID) (Key, error) {
 	if err := op.Check(); err != nil {
 		return Key{}, err

@@ -127,13 +127,13 @@ func (i *importing) history(ctx context.Context, s *transfer.Source, name string
 	if route != "" {
 		clear(report.Left) // the gateway says what it does not carry
 	}
+	if err := i.understood(name, report, h); err != nil {
+		return err
+	}
 	if report.AskMe {
 		if o.Me, err = i.askMe(ctx, report); err != nil {
 			return err
 		}
-	}
-	if err := i.understood(name, report, h); err != nil {
-		return err
 	}
 	i.report.Files++
 	i.report.Understood = append(i.report.Understood, report)

@@ -167,7 +167,7 @@ func (c Config) InForce() Config {
 	return c
 }
 
-// RequestsAtOnce returns how many requests of one tenant are worked on at once beside those of others; 0 is no
+// RequestsAtOnce returns how many requests of one tenant are worked on concurrently beside those of others; 0: no
 // limit. More than there are CPUs would only make others wait, unless requests wait for an embedder elsewhere.
 func (c Config) RequestsAtOnce() int {
 	if c.Limits.RequestsAtOnce > 0 || c.Limits.SingleTenant {
@@ -197,10 +197,10 @@ type Auth struct {
 	WrappingKey   string        `yaml:"wrapping_key" env:"SLIPBOX_WRAPPING_KEY" secret:"true"`
 	SigningKeyAge time.Duration `yaml:"signing_key_age" env:"SLIPBOX_SIGNING_KEY_AGE"` // default 30 days
 	// RefusalsPerAddress is how many different wrong credentials a network address may send in a minute,
-	// before others that were not accepted before are refused with 429; default 60, 0 is no limit.
+	// before others that were not accepted before are refused with 429; default 60; 0: no limit.
 	RefusalsPerAddress int `yaml:"refusals_per_address" env:"SLIPBOX_REFUSALS_PER_ADDRESS"`
 	// RefusalsPerKey is the same for the wrong credentials that name one key, from all addresses;
-	// default 600, 0 is no limit.
+	// default 600; 0: no limit.
 	RefusalsPerKey int `yaml:"refusals_per_key" env:"SLIPBOX_REFUSALS_PER_KEY"`
 }
 
@@ -209,7 +209,7 @@ type Database struct {
 	// ExecMode is cache_statement (default), cache_describe, describe_exec, exec or simple_protocol.
 	// Most poolers need one of the last two.
 	ExecMode string `yaml:"exec_mode" env:"SLIPBOX_DATABASE_EXEC_MODE"`
-	// Connections of one process at once; default 4 per CPU, at least 16.
+	// Concurrent connections of one process; default 4 per CPU, at least 16.
 	Connections int `yaml:"connections" env:"SLIPBOX_DATABASE_CONNECTIONS"`
 	// StatementTimeout bounds one statement; default 30 s.
 	StatementTimeout time.Duration `yaml:"statement_timeout" env:"SLIPBOX_DATABASE_STATEMENT_TIMEOUT"`
@@ -274,13 +274,13 @@ type Outbound struct {
 
 // Jobs are the settings of background work.
 type Jobs struct {
-	// Workers is the number of prepare jobs, and of decide jobs, at once in one process; default 8.
+	// Workers is the number of concurrent prepare jobs, and decide jobs, in one process; default 8.
 	Workers int `yaml:"workers" env:"SLIPBOX_JOB_WORKERS"`
-	// Prepares is the number of prepare jobs at once; default Workers.
+	// Prepares is the number of concurrent prepare jobs; default Workers.
 	Prepares int `yaml:"prepares" env:"SLIPBOX_JOB_PREPARES"`
-	// Decides is the number of decide jobs at once, of different collections; default Workers.
+	// Decides is the number of concurrent decide jobs, of different collections; default Workers.
 	Decides int `yaml:"decides" env:"SLIPBOX_JOB_DECIDES"`
-	// Tasks is the number of other jobs at once: copies, imports, removals; default 2.
+	// Tasks is the number of other concurrent jobs: copies, imports, removals; default 2.
 	Tasks int `yaml:"tasks" env:"SLIPBOX_JOB_TASKS"`
 	// Stages that a worker runs: prepare, decide, task, send (to webhooks); default all.
 	Stages []string `yaml:"stages" env:"SLIPBOX_JOB_STAGES"`
@@ -290,12 +290,12 @@ type Jobs struct {
 	CopyBatch int `yaml:"copy_batch" env:"SLIPBOX_COPY_BATCH"`
 }
 
-// AtOnce returns how many jobs of each stage run at once in one process.
+// AtOnce returns how many jobs of each stage run concurrently in one process.
 func (j Jobs) AtOnce() (prepares, decides, tasks int) {
 	return cmp.Or(j.Prepares, j.Workers), cmp.Or(j.Decides, j.Workers), j.Tasks
 }
 
-// Limits of each tenant that has no limits of its own; 0 is no limit.
+// Limits of each tenant that has no limits of its own; 0: no limit.
 type Limits struct {
 	RequestsPerMinute int64 `yaml:"requests_per_minute" env:"SLIPBOX_REQUESTS_PER_MINUTE"`
 	// RequestsPerSecond at each gateway; default 1,000, and none for a single tenant.
@@ -305,10 +305,10 @@ type Limits struct {
 	QueuedJobs int64 `yaml:"queued_jobs" env:"SLIPBOX_QUEUED_JOBS"`
 	// SingleTenant turns off the limits that have a default; those that are set apply.
 	SingleTenant bool `yaml:"single_tenant" env:"SLIPBOX_SINGLE_TENANT"`
-	// JobShare is the percentage of a process's job slots that one tenant may use at once; default 75,
+	// JobShare is the percentage of a process's job slots that one tenant may use at the same time; default 75,
 	// and 100 for a single tenant.
 	JobShare int `yaml:"job_share" env:"SLIPBOX_JOB_SHARE"`
-	// RequestsAtOnce is how many requests of one tenant a gateway works on at once while other tenants send
+	// RequestsAtOnce is how many requests of one tenant a gateway works on concurrently while other tenants send
 	// requests too. Default: as many as there are CPUs, at least 2; sixteen times as many if an embedder is a
 	// service, for which requests wait; no limit for a single tenant.
 	RequestsAtOnce int `yaml:"requests_at_once" env:"SLIPBOX_REQUESTS_AT_ONCE"`
@@ -320,7 +320,7 @@ type Limits struct {
 	// ParseSecondsPerHour of a tenant that has no limit of its own, for turning files into text at each process that runs
 	// jobs; default 1,200, and none for a single tenant.
 	ParseSecondsPerHour int64 `yaml:"parse_seconds_per_hour" env:"SLIPBOX_PARSE_SECONDS_PER_HOUR"`
-	// WaitersPerTenant is the number of requests with wait=evolved at once; default 64.
+	// WaitersPerTenant is the number of concurrent requests with wait=evolved; default 64.
 	WaitersPerTenant int `yaml:"waiters_per_tenant" env:"SLIPBOX_WAITERS_PER_TENANT"`
 }
 
@@ -524,6 +524,9 @@ func (c Config) validateServers(report func(name, format string, args ...any)) {
 	}
 	if c.RedisURL != "" && !c.Servers() {
 		report("redis_url (REDIS_URL)", "needs DATABASE_URL too; unset it to run the embedded store (`gateway serve`), which needs no Redis and no worker")
+	}
+	if c.ReplicaURL != "" && !c.Servers() {
+		report("database_replica_url (DATABASE_REPLICA_URL)", "needs DATABASE_URL too, the database that it is a standby of; unset it to run the embedded store")
 	}
 	if c.Servers() && c.Auth.WrappingKey == "" {
 		report("auth.wrapping_key (SLIPBOX_WRAPPING_KEY)", "is required with DATABASE_URL, the same for every gateway and worker; `openssl rand -base64 32` makes one")

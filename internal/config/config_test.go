@@ -157,6 +157,7 @@ func TestServersSettings(t *testing.T) {
 		"a host that is none": {func(c *Config) { c.Outbound.AllowHosts = []string{"https://example.com"} }, []string{"SLIPBOX_ALLOW_HOSTS", "is no host"}},
 		"every host":          {func(c *Config) { c.Outbound.AllowHosts = []string{"*"} }, []string{"SLIPBOX_ALLOW_HOSTS", "must name hosts"}},
 		"no wrapping key":     {func(c *Config) { c.DatabaseURL, c.Auth.WrappingKey = "postgres://db/x", "" }, []string{"SLIPBOX_WRAPPING_KEY", "required"}},
+		"standby alone":       {func(c *Config) { c.ReplicaURL = "postgres://standby/x" }, []string{"DATABASE_REPLICA_URL", "needs DATABASE_URL"}},
 		"redis alone":         {func(c *Config) { c.RedisURL = "redis://cache" }, []string{"REDIS_URL", "DATABASE_URL"}},
 		"other schemes": {func(c *Config) {
 			c.DatabaseURL, c.MigrateDatabaseURL, c.RedisURL = "mysql://u:s3cret@db", "db.internal:s3cret", "http://:s3cret@cache"

@@ -14,7 +14,7 @@ import (
 // nothing is said of their neighbors.
 const prefix = "SLIPBOX_"
 
-// otherVariables are the variables with our prefix that are no settings of a gateway or worker.
+// otherVariables are the variables with our prefix that are not settings of a gateway or worker.
 var otherVariables = []string{
 	"SLIPBOX_URL", "SLIPBOX_KEY", "SLIPBOX_API_KEY", "SLIPBOX_COLLECTION", // of clients
 	"SLIPBOX_POSTGRES_PASSWORD", "SLIPBOX_OWNER_PASSWORD", "SLIPBOX_APP_PASSWORD", "SLIPBOX_PORT", "SLIPBOX_VERSION", // of deploy/compose.yaml

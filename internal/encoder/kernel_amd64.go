@@ -29,7 +29,7 @@ func available() []*kernels {
 	return all
 }
 
-// tileRows is the most rows that a tile computes at once.
+// tileRows is the most rows that a tile computes together.
 const tileRows = 6
 
 // splitRows splits m rows into blocks of at most limit rows, as even as possible: a short last block

@@ -17,7 +17,7 @@ import (
 var e5Turn []byte
 
 // e5OtherCenter is like e5Center, but the means are those of sentences that are not English: they are what is subtracted
-// before the turn, so that the language of a text is no part of its vector.
+// before the turn, so that the vector does not depend on the language of a text.
 //
 //go:embed center_other_e5.bin
 var e5OtherCenter []byte

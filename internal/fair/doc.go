@@ -1,6 +1,6 @@
 // Package fair schedules scarce resources fairly across tenants.
 //
-// It owns the order in which waiting tenants get their turn: [Queue] is that order alone, for callers
+// It owns the order in which waiting tenants are served: [Queue] is that order alone, for callers
 // with their own locks; [Gate] is a semaphore that admits callers in it; [Rest] leaves a slot of a
 // flooding tenant empty for a moment. What is shared, and how many may use it concurrently, is up to the
 // caller: internal/api (requests), internal/queue (slots of jobs), internal/encoder and internal/llm

@@ -62,7 +62,7 @@ func TestTenantComesLate(t *testing.T) {
 	}
 }
 
-// A tenant whose slots are held long gets fewer turns, not more slots.
+// A tenant whose slots are held long is served less often, and gets no more slots.
 func TestFewestPlacesFirst(t *testing.T) {
 	t.Parallel()
 	slow, quick := uuid.New(), uuid.New()
@@ -77,7 +77,7 @@ func TestFewestPlacesFirst(t *testing.T) {
 	q.Release(slow)
 	push(q, quick, "q3")
 	if got := drain(t, q, 1, false); got[0] != "s3" {
-		t.Errorf("%v first, want the one with fewer turns", got)
+		t.Errorf("%v first, want the one that was served less", got)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestQueueProperties(t *testing.T) {
 		q := NewQueue[int](0)
 		want := map[uuid.UUID][]*Item[int]{}
 		held := map[uuid.UUID]int{}
-		passed := map[uuid.UUID]map[uuid.UUID]int{} // by those who wait: turns of others since
+		passed := map[uuid.UUID]map[uuid.UUID]int{} // by those who wait: how often others were served since
 		next := 0
 		t.Repeat(map[string]func(*rapid.T){
 			"push": func(t *rapid.T) {
@@ -253,7 +253,7 @@ func TestGateAdmitsByTurn(t *testing.T) {
 	})
 }
 
-// Foreground is admitted first, and background in every fifth turn.
+// Foreground is admitted first, and background every fifth time.
 func TestGateClasses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,18 +17,17 @@ const (
 	Background              // a job
 )
 
-// backgroundEvery is the turn in which a Gate admits background although foreground waits: jobs are
-// slowed down by callers, but not stopped.
+// Of so many callers that a Gate admits, one is background although foreground waits: jobs are slowed down by callers, but not stopped.
 const backgroundEvery = 5
 
 // Gate admits a number of concurrent callers. Those who wait are admitted by class, and within a class
-// by tenant in turn. It is safe for concurrent use.
+// one tenant after another. It is safe for concurrent use.
 type Gate struct {
 	mu      sync.Mutex
 	free    int
 	waiting [Background + 1]*Queue[*entry]
-	passed  int           // turns of foreground since background, which waited, had one
-	rest    time.Duration // of places of a tenant that floods; 0: none
+	passed  int           // admissions of foreground since background, which waited, had one
+	rest    time.Duration // of slots of a tenant that floods; 0: none
 }
 
 // entry is a caller that waits. admitted is written under the gate's lock.
@@ -39,19 +38,19 @@ type entry struct {
 
 // NewGate returns a gate for size concurrent callers, at least one. share is how many of them may be of one
 // tenant and class while other tenants use the gate, so that these need not wait for it to leave; 0 is no
-// limit. A tenant that had the last 1,024 turns has the whole gate.
+// limit. A tenant that was admitted the last 1,024 times, and no other, has the whole gate.
 func NewGate(size, share int) *Gate {
 	g := &Gate{free: max(1, size)}
-	turns := &seen{}
+	lately := &seen{}
 	for c := range g.waiting {
 		g.waiting[c] = NewQueue[*entry](share)
-		g.waiting[c].seen, g.waiting[c].loose = turns, true
+		g.waiting[c].seen, g.waiting[c].loose = lately, true
 	}
 	return g
 }
 
-// Resting makes the places of a tenant that floods rest in steps (see Rest), unless these are 0, and returns the gate. It is called
-// before the gate is used.
+// Resting leaves the slots of a tenant that floods empty for a cooldown of such steps (see Rest), unless these are 0, and returns the
+// gate. It is called before the gate is used.
 func (g *Gate) Resting(step time.Duration) *Gate {
 	g.rest = step
 	return g
@@ -124,7 +123,7 @@ func (g *Gate) release(tenant uuid.UUID, c Class) {
 	g.admit()
 }
 
-// admit admits those whose turn it is.
+// admit admits those who are next, while there are free slots.
 func (g *Gate) admit() {
 	for g.free > 0 {
 		it, ok := g.next()

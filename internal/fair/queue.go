@@ -7,19 +7,19 @@ import (
 	"github.com/google/uuid"
 )
 
-// Queue holds what tenants wait with, and returns it by tenant in turn. Next is an item of the tenant
-// that holds the fewest slots; of several such tenants, the one that had the fewest turns since it
+// Queue holds what tenants wait with, and serves one tenant after another. Next is an item of the tenant
+// that holds the fewest slots; of several such tenants, the one that was served least since it
 // began to wait, and then the one that waits longest. Items of one tenant stay in order. A tenant that
-// comes back is not owed the turns it did not ask for.
+// comes back is not owed the rounds in which it did not ask.
 //
 // A Queue is not safe for concurrent use.
 type Queue[T any] struct {
 	share int   // slots that one tenant may hold; 0: no limit
-	seen  *seen // who had turns lately
+	seen  *seen // who was served lately
 	loose bool  // a tenant that was alone has no share
 	lines map[uuid.UUID]*line[T]
 	ready ready[T] // the lines with items
-	turn  uint64   // number of the round that is being served
+	now   uint64   // number of the round that is being served
 	order uint64   // counts the lines that began to wait
 	count int      // items in all lines
 }
@@ -29,7 +29,7 @@ type line[T any] struct {
 	tenant uuid.UUID
 	items  list.List // of *Item[T]
 	held   int
-	round  uint64 // of the tenant's next turn
+	round  uint64 // in which the tenant is served next
 	order  uint64 // of lines that are alike otherwise, the lowest is first
 	at     int    // position in ready, -1 without items
 }
@@ -38,37 +38,37 @@ type line[T any] struct {
 type Item[T any] struct {
 	Value  T
 	Tenant uuid.UUID
-	place  *list.Element // nil when it does not wait
+	entry  *list.Element // nil when it does not wait
 }
 
-// seen knows whether a tenant had all turns lately.
+// seen knows whether one tenant alone was served lately.
 type seen struct {
-	turns  uint64    // counts all turns
-	last   uuid.UUID // had the last turn
-	before uint64    // the last turn of another tenant; 0: there was none
+	served uint64    // how often any tenant was
+	last   uuid.UUID // was served last
+	before uint64    // when another tenant was, in that count; 0: none was
 }
 
-// aloneAfter is how many turns in a row make a tenant alone: seconds, for one that floods a gateway.
+// aloneAfter is how often in a row a tenant is served to count as alone: seconds, for one that floods a gateway.
 const aloneAfter = 1024
 
-// pass counts a turn. Those of the zero tenant, whose work is for all, leave a tenant alone.
-func (s *seen) pass(tenant uuid.UUID) {
+// serve counts that a tenant is served. The zero tenant, whose work is for all, leaves another one alone.
+func (s *seen) serve(tenant uuid.UUID) {
 	if tenant == uuid.Nil {
 		return
 	}
 	if tenant != s.last {
-		s.before = s.turns
+		s.before = s.served
 		s.last = tenant
 	}
-	s.turns++
+	s.served++
 }
 
-// isAlone reports whether no other tenant had a turn for long.
+// isAlone reports whether no other tenant was served for long.
 func (s *seen) isAlone(tenant uuid.UUID) bool {
-	if s.turns == 0 {
+	if s.served == 0 {
 		return true
 	}
-	return tenant == s.last && (s.before == 0 || s.turns-s.before > aloneAfter)
+	return tenant == s.last && (s.before == 0 || s.served-s.before > aloneAfter)
 }
 
 // idleLines is how many lines of tenants that neither wait nor hold anything are kept before they are forgotten.
@@ -83,11 +83,11 @@ func NewQueue[T any](share int) *Queue[T] {
 func (q *Queue[T]) Push(tenant uuid.UUID, v T) *Item[T] {
 	l := q.line(tenant)
 	it := &Item[T]{Value: v, Tenant: tenant}
-	it.place = l.items.PushBack(it)
+	it.entry = l.items.PushBack(it)
 	q.count++
 	if l.at < 0 {
 		q.order++
-		l.order, l.round = q.order, max(l.round, q.turn)
+		l.order, l.round = q.order, max(l.round, q.now)
 		heap.Push(&q.ready, l)
 	}
 	return it
@@ -96,11 +96,11 @@ func (q *Queue[T]) Push(tenant uuid.UUID, v T) *Item[T] {
 // Remove removes an item that waits, and reports whether it did.
 func (q *Queue[T]) Remove(it *Item[T]) bool {
 	l := q.lines[it.Tenant]
-	if it.place == nil || l == nil {
+	if it.entry == nil || l == nil {
 		return false
 	}
-	l.items.Remove(it.place)
-	it.place = nil
+	l.items.Remove(it.entry)
+	it.entry = nil
 	q.count--
 	if l.items.Len() == 0 {
 		heap.Remove(&q.ready, l.at)
@@ -120,10 +120,10 @@ func (q *Queue[T]) Next() (it *Item[T], ok bool) {
 		return nil, false // the first has the fewest slots
 	}
 	it = l.items.Remove(l.items.Front()).(*Item[T]) //nolint:errcheck,forcetypeassert // the list holds nothing else
-	it.place = nil
+	it.entry = nil
 	q.count--
 	l.held++
-	q.passTurn(l)
+	q.serve(l)
 	if l.items.Len() == 0 {
 		heap.Remove(&q.ready, l.at)
 	} else {
@@ -140,22 +140,22 @@ func (q *Queue[T]) isFull(l *line[T]) bool {
 	return !q.loose || !q.seen.isAlone(l.tenant)
 }
 
-// passTurn counts a turn of a line. Turns that it missed while it held more slots than others are not owed.
-func (q *Queue[T]) passTurn(l *line[T]) {
-	q.turn = max(q.turn, l.round)
-	l.round = max(l.round+1, q.turn)
-	q.seen.pass(l.tenant)
+// serve counts that a line is served. Rounds that it missed while it held more slots than others are not owed.
+func (q *Queue[T]) serve(l *line[T]) {
+	q.now = max(q.now, l.round)
+	l.round = max(l.round+1, q.now)
+	q.seen.serve(l.tenant)
 }
 
-// Hold counts one more slot of a tenant, and a turn, without an item. It reports whether its share allows
+// Hold counts one more slot of a tenant, which is served without an item. It reports whether its share allows
 // that; if not, nothing is counted.
 func (q *Queue[T]) Hold(tenant uuid.UUID) bool {
 	l := q.line(tenant)
 	if q.isFull(l) {
 		return false
 	}
-	l.round = max(l.round, q.turn) // it may not have waited
-	q.passTurn(l)
+	l.round = max(l.round, q.now) // it may not have waited
+	q.serve(l)
 	q.change(l, 1)
 	return true
 }
@@ -175,7 +175,7 @@ func (q *Queue[T]) change(l *line[T], by int) {
 	}
 }
 
-// Floods reports whether a tenant that has a share waits for more while others have turns, too.
+// Floods reports whether a tenant that has a share waits for more while others are served, too.
 func (q *Queue[T]) Floods(tenant uuid.UUID) bool {
 	return q.share > 0 && tenant != uuid.Nil && q.Waiting(tenant) > 0 && !q.seen.isAlone(tenant)
 }

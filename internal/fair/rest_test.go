@@ -10,7 +10,7 @@ import (
 
 const restStep = 4 * time.Millisecond
 
-// A place of a tenant that floods rests before its next caller has it. Those of others, and of a tenant that is alone, do not.
+// A slot of a tenant that floods rests before its next caller has it. Those of others, and of a tenant that is alone, do not.
 func TestPlacesRest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -29,7 +29,7 @@ func TestPlacesRest(t *testing.T) {
 		enter(other)() // does not wait
 		<-time.After(restStep)
 		synctest.Wait()
-		if n := g.Waiting(flood); n != 1 { // the place rests again, since another caller waits
+		if n := g.Waiting(flood); n != 1 { // the slot rests again, since another caller waits
 			t.Fatalf("%d wait after one rest, want 1", n)
 		}
 		<-time.After(restStep)
@@ -39,7 +39,7 @@ func TestPlacesRest(t *testing.T) {
 			t.Errorf("%d wait after two rests", n)
 		}
 
-		// Nobody else had a turn for long, but for what is done for all.
+		// Nobody else was served for long, but for what is done for all.
 		for i := range aloneAfter + 1 {
 			if enter(flood)(); i%10 == 0 {
 				enter(uuid.Nil)()

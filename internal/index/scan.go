@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// chunk is the number of slots whose codes are scanned at once when at least a quarter of them
+	// chunk is the number of slots whose codes are scanned together when at least a quarter of them
 	// is selected. Otherwise each selected slot is scanned by itself.
 	chunk = 32
 	// wideScan is the number of slots from which on a scan uses several processors.

@@ -22,7 +22,7 @@ import (
 // encoded. A test compares the bytes of a snapshot.
 const snapshotFormat = 5
 
-// ErrSnapshot is returned for bytes that are no whole snapshot of this format. The layer has to be filled
+// ErrSnapshot is returned for bytes that are not a whole snapshot of this format. The layer has to be filled
 // from the log.
 var ErrSnapshot = errors.New("index: no usable snapshot")
 

@@ -89,7 +89,7 @@ type recordReader struct {
 
 	strings []string
 	left    int             // how many records may follow
-	records []filter.Record // allocated at once, for the next ones
+	records []filter.Record // allocated together, for the next ones
 }
 
 // recordsAtOnce is how many records are allocated together at most.

@@ -22,7 +22,7 @@ type top struct {
 }
 
 func newTop(v *View, k int) *top {
-	const most = 512 // places that are made at once
+	const most = 512 // slots that are allocated together
 	t := &top{view: v, k: max(k, 0), heap: make([]ranked, 0, min(max(k, 0), most)), least: math.Inf(-1)}
 	if t.k == 0 {
 		t.least = math.Inf(1)

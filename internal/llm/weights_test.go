@@ -20,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	heads "github.com/slipboxhq/slipbox/internal/said"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -405,7 +406,7 @@ func TestSentences(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = r.Close() })
-		if got := r.Sentences(); (got != nil) != want || want && got.Name() != llm.ByLanguageName {
+		if got := r.Sentences(); (got != nil) != want || want && got.Name() != heads.Embedder {
 			t.Errorf("%q: %v", provider, got)
 		}
 	}

@@ -38,6 +38,7 @@ const (
 type ExchangeJob struct {
 	Messages []uuid.UUID `json:"messages"`       // oldest first
 	After    uuid.UUID   `json:"after,omitzero"` // the job of the exchange before, if one request wrote both
+	Guidance *Guidance   `json:"guidance,omitempty"`
 }
 
 // EraseJob is the payload of a job of kind erase.

@@ -57,6 +57,7 @@ type PolicyDescription struct {
 	// Exchanges reports whether messages are decided by exchange (what a person
 	// says and the answer) instead of one by one like notes.
 	Exchanges bool `json:"exchanges"`
+	Guided    bool `json:"guided"` // learns as the Guidance of an add says
 }
 
 // EventKind is the type of an event.
@@ -72,9 +73,10 @@ const (
 // Event is what a policy decides about.
 type Event struct {
 	Kind     EventKind
-	Note     Note   // EventNote: its current version, with its vector
-	Messages []Note // EventExchange: the new messages, oldest first; often of one side only
-	Task     Task   // EventTask
+	Note     Note      // EventNote: its current version, with its vector
+	Messages []Note    // EventExchange: the new messages, oldest first; often of one side only
+	Task     Task      // EventTask
+	Guidance *Guidance // EventExchange: what its caller wants to be learned; nil: what the policy learns by itself
 	// Earlier is the result of earlier tries of the job, as far as they were written: the outcome of a decision that was Pending. Empty: none.
 	Earlier json.RawMessage
 }

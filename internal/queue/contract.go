@@ -38,7 +38,7 @@ type Handler interface {
 	Settle(ctx context.Context, j memory.Job, err error) error
 }
 
-// ErrStopped is the cause of a job's context, and part of what Settle receives, when the runner stops.
+// ErrStopped is the cause of a job's context, which Settle receives, when the runner stops.
 var ErrStopped = errors.New("the job runner stopped")
 
 // ErrLost is the cause of a job's context after its lease was lost. Such a job is not settled.

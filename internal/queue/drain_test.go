@@ -152,7 +152,7 @@ func TestDrainWhileStoppingAndPaused(t *testing.T) {
 		stop()
 		wg.Wait()
 		if !more || took != time.Second {
-			t.Errorf("more %v after %v, want to return the rest at once", more, took)
+			t.Errorf("more %v after %v, want to return the rest immediately", more, took)
 		}
 		if got := len(h.order(memory.StageDecide, ref)); got != 1 {
 			t.Errorf("%d done, want the one that ran", got)

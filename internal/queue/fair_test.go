@@ -72,7 +72,7 @@ func TestOneTenantCannotStarveAnother(t *testing.T) {
 	}
 }
 
-// Two tenants with endless work get the same number of turns, whether it is in one collection or in many.
+// Two tenants with endless work are served equally often, whether it is in one collection or in many.
 func TestTenantsShareSlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestTenantsShareSlots(t *testing.T) {
 	})
 }
 
-// One tenant may be limited to a part of the slots; then the rest is free for others at any time.
+// One tenant may be limited to some of the slots; then the rest is free for others at any time.
 func TestShareOfSlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestWaitingLanes(t *testing.T) {
 	stop()
 }
 
-// Tasks of upkeep have places of their own, and no single tenant has all of the others: so a task that a caller asked
+// Tasks of upkeep have slots of their own, and no single tenant has all of the others: so a task that a caller asked
 // for begins immediately, beside any number of collections that look after themselves, and a flood of one tenant.
 func TestUpkeepHoldsNoPlaceOfTasks(t *testing.T) {
 	t.Parallel()

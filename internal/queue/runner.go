@@ -27,7 +27,7 @@ const DefaultSends = 16
 type Config struct {
 	Prepares  int            // concurrent prepare jobs; default 4
 	Decides   int            // concurrent decide jobs, of different collections; default 4
-	Tasks     int            // concurrent task jobs; default 2. Tasks of upkeep have places of their own, see Upkeeps
+	Tasks     int            // concurrent task jobs; default 2. Tasks of upkeep have slots of their own, see Upkeeps
 	Sends     int            // concurrent send jobs; default DefaultSends
 	Batch     int            // prepare jobs in one claim; default 16, never more than there are free slots
 	Lease     time.Duration  // default 15 s; prolonged at every third of it
@@ -39,7 +39,7 @@ type Config struct {
 	SettleFor time.Duration  // for recording a failed try; default 15 s
 	Burst     time.Duration  // how long Drain works on a lane, the job that runs then excluded; default 100 ms
 	Stages    []memory.Stage // run by this runner; default all
-	Rest      time.Duration  // a step of the rest of a slot of a tenant that floods (fair.Rest); default none
+	Rest      time.Duration  // a step of the cooldown of a slot of a tenant that floods (fair.Rest); default none
 	Meter     metric.Meter   // nil: nothing is measured
 }
 
@@ -129,7 +129,7 @@ type stageState struct {
 
 // laneState is a lane that waits for a slot, or whose jobs are being claimed.
 type laneState struct {
-	item  *fair.Item[lane] // its place while it waits; nil while its jobs are claimed
+	item  *fair.Item[lane] // in the queue while it waits; nil while its jobs are claimed
 	again bool             // poll once more before it ends
 	found bool             // this process found it, not only Drain: it continues after the time of Drain
 	late  bool             // the time of Drain is over
@@ -180,7 +180,7 @@ func (r *Runner) Wake() {
 	}
 }
 
-// Notify makes the runner claim the jobs of a stage of a collection as soon as its tenant's turn comes, without a
+// Notify makes the runner claim the jobs of a stage of a collection as soon as its tenant is next, without a
 // poll. It never blocks. It is called after a commit that enqueued jobs; while the runner does not run it does
 // nothing, because the runner polls everything when it starts.
 func (r *Runner) Notify(ref memory.Due, stage memory.Stage) {
@@ -345,7 +345,7 @@ func (r *Runner) startLane(l lane, found bool) *laneState {
 	return st
 }
 
-// dispatch starts claims for the lanes whose turn it is, while there are free slots.
+// dispatch starts claims for the lanes that are next, while there are free slots.
 func (r *Runner) dispatch(stage memory.Stage) {
 	s := r.stages[stage]
 	for r.now != nil && !r.paused && s.free > 0 {
@@ -410,7 +410,7 @@ func (r *Runner) leave(l lane) {
 	r.release(l)
 }
 
-// release returns a slot, and starts the lane whose turn it is.
+// release returns a slot, and starts the lane that is next.
 func (r *Runner) release(l lane) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -470,7 +470,7 @@ func (r *Runner) await(ctx, burst context.Context, l lane, st *laneState) (more 
 	}
 }
 
-// endLate ends a lane whose time is over, now if it waits, else after its turn. It reports whether Drain need not wait
+// endLate ends a lane whose time is over, now if it waits, else after its claim. It reports whether Drain need not wait
 // for the end: a lane that this process found itself continues.
 func (r *Runner) endLate(l lane, st *laneState) bool {
 	r.mu.Lock()
@@ -498,8 +498,8 @@ func isDone(c <-chan struct{}) bool {
 	}
 }
 
-// runLane is one turn of a lane: it claims as many jobs as it holds slots and starts them; in the ordered stage it
-// waits for the job. Then the lane ends, or waits for its next turn behind the others.
+// runLane serves a lane once: it claims as many jobs as it holds slots and starts them; in the ordered stage it
+// waits for the job. Then the lane ends, or waits behind the others to be served again.
 func (r *Runner) runLane(now *run, l lane, st *laneState, held int) {
 	token := uuid.New()
 	claimed, err := r.src.Claim(now.claim, l.ref, l.stage, token, r.clock().Add(r.cfg.Lease), held)
@@ -572,7 +572,7 @@ func (r *Runner) runJob(jobs context.Context, j memory.Job) {
 	r.outages.settle.Report(context.WithoutCancel(settle), err, slog.Any("job", j.ID))
 }
 
-// handle runs the handler and turns a panic into an error, so that one job cannot end the process.
+// handle runs the handler and makes an error of a panic, so that one job cannot end the process.
 func (r *Runner) handle(ctx context.Context, j memory.Job) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

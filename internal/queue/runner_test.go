@@ -61,7 +61,7 @@ func TestDecidesRunInOrderPreparesInParallel(t *testing.T) {
 			t.Error("prepares did not overtake one another")
 		}
 		if h.peak[memory.StagePrepare] != 5 || h.peak[memory.StageDecide] != 2 || h.overlap {
-			t.Errorf("at once: %v, overlap %v", h.peak, h.overlap)
+			t.Errorf("concurrently: %v, overlap %v", h.peak, h.overlap)
 		}
 		if h.left != 48 {
 			t.Errorf("%d jobs left, want 48", h.left)

@@ -32,7 +32,7 @@ func EstimateTokens(s string) int {
 }
 
 // Budget keeps the hits up to the first that would exceed the budget, so a hit that is left out is
-// never more relevant than one that is kept. A budget of 0 or less is no limit. It returns the
+// never more relevant than one that is kept. A budget of 0 or less: no limit. It returns the
 // tokens of the hits kept.
 func Budget(hits []Hit, budget int, count func(Hit) int) (kept []Hit, tokens int) {
 	for i, h := range hits {

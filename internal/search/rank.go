@@ -79,7 +79,7 @@ type Candidate struct {
 type Options struct {
 	Mode     Mode
 	K        int
-	MinScore *float64  // hits below are dropped; nil is no minimum
+	MinScore *float64  // hits below are dropped; nil: no minimum
 	Now      time.Time // the time that recency counts from; used only when Recency has a weight
 	Terms    int       // words of the query that are not stop words; used only by Mem0
 }

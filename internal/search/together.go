@@ -12,7 +12,7 @@ const TogetherOf = 10
 // Statement is a hit as it is compared with others.
 type Statement struct {
 	At     time.Time // of the event
-	States bool      // it may say how things are: it is no question, and no answer of an assistant
+	States bool      // it may say how things are: neither a question nor an answer of an assistant
 }
 
 // Together groups the places of hits, best first, in the order in which they are shown: statements about the same thing

@@ -102,7 +102,7 @@ var class = func() (c [256]byte) {
 }()
 
 // Find returns the secrets of a text in order; they do not overlap. One pass over the bytes looks for places where one
-// could be: a run of characters that is no word, a number as long as a card's, a word such as "password". Ordinary text
+// could be: a run of characters that is not a word, a number as long as a card's, a word such as "password". Ordinary text
 // has none of these. Only there are the rules applied.
 func Find(s string) []Found {
 	f := finder{s: s, budget: rulesBase + rulesPerByte*len(s)}

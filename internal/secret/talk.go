@@ -74,7 +74,7 @@ func (f *finder) card(from, to int) bool {
 		if c != ' ' && c != '-' || sep != 0 && c != sep || i+1 >= len(s) || class[s[i+1]]&digit == 0 {
 			break
 		}
-		if size < 4 { // "4 000 …" is no card
+		if size < 4 { // "4 000 …" is not a card
 			return false
 		}
 		sep, groups, size, i = c, append(groups, size), 0, i+1

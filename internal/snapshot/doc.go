@@ -3,7 +3,7 @@
 // removing it. It does not know what is in a file: its callers check that, and a file that is damaged,
 // cut off or missing only costs the time to make it again.
 //
-// Files are grouped by tenant and collection, so that all of a collection can be removed at once. Several
+// Files are grouped by tenant and collection, so that all of a collection can be removed in one call. Several
 // processes may use one directory.
 //
 // internal/memory/recall keeps its indexes here; internal/app opens the directory. The package imports no

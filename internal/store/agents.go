@@ -75,7 +75,7 @@ func (b *Base) insertAgent(ctx context.Context, s tenant.Scope, a tenant.Agent) 
 	})
 }
 
-// EnsureAgent implements tenant.AgentStore. When several callers add the same agent at once, the
+// EnsureAgent implements tenant.AgentStore. When several callers add the same agent concurrently, the
 // first one adds it and the others find it.
 func (b *Base) EnsureAgent(ctx context.Context, s tenant.Scope, name string) (a tenant.Agent, err error) {
 	if err := s.Check(); err != nil {

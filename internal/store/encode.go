@@ -108,7 +108,7 @@ func Document(field string, v any) (string, error) {
 }
 
 // ObjectOf decodes a JSON object as encoding/json does, except that integers that do not fit a
-// float64 stay json.Number. "" is no object.
+// float64 stay json.Number. "" is not an object.
 func ObjectOf(s string) (map[string]any, error) {
 	var m map[string]any // nil: none
 	if s == "" {

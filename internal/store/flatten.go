@@ -79,7 +79,7 @@ func flattenOnce(ctx context.Context, q Session, s tenant.Scope, id uuid.UUID) (
 		layers, keep = layers[1:], len(layers)-1
 	}
 	// A collection whose lineage changes is locked, and those that it reads are held, farthest first: so no two that read one
-	// another change at once, and none waits for another in a circle.
+	// another change concurrently, and none waits for another in a circle.
 	for _, l := range slices.Backward(layers[1:]) {
 		q.HoldCollections(r.Tenant, l.Collection)
 	}

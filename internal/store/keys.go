@@ -203,7 +203,7 @@ func (b *Base) SigningKeys(ctx context.Context) (out []auth.SigningKey, err erro
 	return out, err
 }
 
-// AddSigningKey implements auth.SigningKeyStore. Of several processes that add a key at once, the
+// AddSigningKey implements auth.SigningKeyStore. Of several processes that add a key concurrently, the
 // first one does.
 func (b *Base) AddSigningKey(ctx context.Context, k auth.SigningKey, sawNewest string, verifyFor time.Duration) error {
 	if k.CreatedAt.IsZero() {

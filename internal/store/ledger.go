@@ -16,7 +16,7 @@ import (
 type LedgerRows interface {
 	// Answer returns what is stored under a key since a time, of the scope's tenant and agent. In
 	// a write transaction it first waits for other transactions that use the key, until they have
-	// answered or rolled back, and makes later ones wait: of two requests at once, the second
+	// answered or rolled back, and makes later ones wait: of two concurrent requests, the second
 	// finds the answer of the first, whichever process serves it.
 	Answer(ctx context.Context, s tenant.Scope, k memory.Idempotency, since time.Time) (found memory.Idempotency, ok bool, err error)
 	// InsertAnswer stores an answer under a key that Answer did not find, and deletes old answers

@@ -133,7 +133,7 @@ func (m *Migrator) storesCompat(ctx context.Context) (found bool, err error) {
 
 // Up applies the missing steps and records from which version builds are compatible. It changes
 // nothing when a newer build has migrated the database and this build can work on it; when it
-// cannot, that is a Conflict. Several processes may call it at once: one that loses the race tries
+// cannot, that is a Conflict. Several processes may call it concurrently: one that loses the race tries
 // again.
 func (m *Migrator) Up(ctx context.Context) error {
 	for try := 0; ; try++ {

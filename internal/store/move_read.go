@@ -33,7 +33,7 @@ type MoveReader struct {
 
 var errForeign = errors.New("it begins with another line")
 
-// NewMoveReader reads the header. A file that is no export is Malformed; one of another version or
+// NewMoveReader reads the header. A file that is not an export is Malformed; one of another version or
 // schema is a Conflict that says what to do.
 func NewMoveReader(r io.Reader) (*MoveReader, error) {
 	m := &MoveReader{in: bufio.NewReaderSize(r, 1<<18), rows: map[string]int64{}, check: newMoveCheck()}
@@ -49,9 +49,9 @@ func NewMoveReader(r io.Reader) (*MoveReader, error) {
 		return nil, fault.Wrap(err, fault.Malformed, "this is no file that `gateway export` wrote")
 	}
 	switch {
-	case h.Version > moveVersion || h.Schema > MoveSchema:
+	case h.Version > moveVersion || h.Schema > MoveSchema && h.Schema != lastUnreleased:
 		return nil, fault.New(fault.Conflict, "the file was written by a newer build (%s, schema %d; this one knows schema %d): import it with that build, or upgrade this one first", h.Build, h.Schema, MoveSchema)
-	case h.Version < moveVersion || h.Schema < MoveSchema:
+	case h.Version < moveVersion || h.Schema != MoveSchema: // older, also when its number is from before the first release
 		return nil, fault.New(fault.Conflict, "the file was written by an older build (%s, schema %d; this one needs schema %d): upgrade the installation that it comes from first, then export again", h.Build, h.Schema, MoveSchema)
 	}
 	m.sum = moveSum(h)

@@ -40,8 +40,10 @@ const (
 
 	RoundTrips = attribute.Key("slipbox.round_trips") // of a call of the store that made several
 
-	Operation  = attribute.Key("slipbox.operation")   // of the store or of Redis
-	Reason     = attribute.Key("slipbox.reason")      // why Redis was not used
+	Operation      = attribute.Key("slipbox.operation")       // of the store or of Redis
+	Reason         = attribute.Key("slipbox.reason")          // why Redis was not used
+	ReplicaOutcome = attribute.Key("slipbox.replica.outcome") // of a read of the past: served, behind or failed
+
 	CacheLevel = attribute.Key("slipbox.cache.level") // process or redis
 	CacheHit   = attribute.Key("slipbox.cache.hit")
 

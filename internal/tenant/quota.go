@@ -273,7 +273,7 @@ func (q *Quotas) settle(id uuid.UUID, estimate, used int64) {
 }
 
 // Forget drops the cached sum of a tenant, so that changed limits take effect
-// at once.
+// immediately.
 func (q *Quotas) Forget(tenantID uuid.UUID) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 
 // RateConfig configures a Limiter.
 type RateConfig struct {
-	// MaxTenants is how many tenants are tracked at once; default 100,000
+	// MaxTenants is how many tenants are tracked in all; default 100,000
 	// (about 10 MB). At the bound, tenants with full credit are dropped first,
 	// which loses nothing; then others are dropped and start with full credit.
 	MaxTenants int
@@ -54,7 +54,7 @@ func NewLimiter(clock func() time.Time, cfg RateConfig) (*Limiter, error) {
 type Rate struct {
 	Limit      int64 // requests in Window; 0: unlimited, and nothing else is set
 	Window     time.Duration
-	Remaining  int64         // requests that could be sent at once now
+	Remaining  int64         // requests that could be sent immediately
 	Reset      time.Duration // until Remaining is Limit again
 	RetryAfter time.Duration // 0: the request is allowed
 }

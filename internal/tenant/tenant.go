@@ -124,7 +124,7 @@ func (t *Tenant) Hosts() []string {
 	return strings.Split(t.AllowedHosts, ",")
 }
 
-// joinHosts returns a list as the text of AllowedHosts. Invalid for what is no list of hosts.
+// joinHosts returns a list as the text of AllowedHosts. Invalid for what is not a list of hosts.
 func joinHosts(field string, list []string) (string, error) {
 	if _, err := outbound.ParseHosts(list...); err != nil {
 		return "", fault.InvalidField(field, "%s", err)

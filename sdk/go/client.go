@@ -422,7 +422,7 @@ func (c *Client) ListMessages(ctx context.Context, ref CollectionRef, options ..
 	return list[StoredMessage](ctx, c, within(http.MethodGet, nil, options, ref, "messages"))
 }
 
-// Search searches a collection by words and meaning. SearchBatch asks several queries at once.
+// Search searches a collection by words and meaning. SearchBatch asks several queries in one call.
 func (c *Client) Search(ctx context.Context, ref CollectionRef, in SearchRequest, options ...Option) (SearchResult, error) {
 	return call[SearchResult](ctx, c, read(within(http.MethodPost, in, options, ref, "search")))
 }
@@ -564,7 +564,7 @@ func (c *Client) CancelJob(ctx context.Context, job string) (Job, error) {
 	return call[Job](ctx, c, read(request(http.MethodPost, nil, nil, "jobs", job, "cancel")))
 }
 
-// StreamJob yields a job at once and after each change, until it has ended.
+// StreamJob yields a job immediately and after each change, until it has ended.
 func (c *Client) StreamJob(ctx context.Context, job string) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		for event, err := range c.events(ctx, request(http.MethodGet, nil, nil, "jobs", job, "events")) {

@@ -943,7 +943,13 @@ type ChatUsage struct {
 type Citation struct {
 	// Confidence How sure a fact is, 0 to 1; absent where that is not known.
 	Confidence *float64 `json:"confidence,omitempty"`
-	Note       string   `json:"note"`
+
+	// File Name of the file that the note is a passage of.
+	File *string `json:"file,omitempty"`
+	Note string  `json:"note"`
+
+	// Page Page of the file; absent where it has none.
+	Page *int64 `json:"page,omitempty"`
 
 	// Revision Revision at which the shown version begins.
 	Revision int64 `json:"revision"`
@@ -1623,8 +1629,10 @@ type FileState string
 
 // FileAccepted defines model for FileAccepted.
 type FileAccepted struct {
-	File File   `json:"file"`
-	Job  JobRef `json:"job"`
+	File File `json:"file"`
+
+	// Job Reads the file; absent where it was there already.
+	Job *JobRef `json:"job,omitempty"`
 }
 
 // FileList defines model for FileList.
@@ -1856,6 +1864,25 @@ type GraphNode struct {
 	// waits.
 	State NoteState `json:"state"`
 	Tags  []string  `json:"tags"`
+}
+
+// Guidance What a model learns from these messages alone; no setting of the collection. `mem0` and `mem0g` follow it where a model is
+// configured. Where it is not followed, `unguided` of the answer or of the job's result says why.
+type Guidance struct {
+	// Categories What is learned is tagged with those that fit.
+	Categories []struct {
+		Description *string `json:"description,omitempty"`
+		Name        string  `json:"name"`
+	} `json:"categories,omitempty"`
+
+	// Excludes What belongs to this is not learned.
+	Excludes *string `json:"excludes,omitempty"`
+
+	// Includes Only what belongs to this is learned.
+	Includes *string `json:"includes,omitempty"`
+
+	// Instructions What to note, and how to word it.
+	Instructions *string `json:"instructions,omitempty"`
 }
 
 // Health defines model for Health.
@@ -2588,12 +2615,19 @@ type MessagesAccepted struct {
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
 
+	// Unguided Why the guidance is not followed; without `wait=evolved` it may be in the job's result only.
+	Unguided *string `json:"unguided,omitempty"`
+
 	// Unread Parts without a text, such as calls and images without a description, which were left out; absent if there are none.
 	Unread *int `json:"unread,omitempty"`
 }
 
 // MessagesInput Examples: {"messages":[{"content":"I moved to Lisbon last week.","id":"m-17","name":"Ada","occurred_at":"2026-03-01T09:30:00Z","role":"user","session":"7"},{"content":"How do you like it there?","id":"m-18","occurred_at":"2026-03-01T09:30:05Z","role":"assistant","session":"7"}]}
 type MessagesInput struct {
+	// Guidance What a model learns from these messages alone; no setting of the collection. `mem0` and `mem0g` follow it where a model is
+	// configured. Where it is not followed, `unguided` of the answer or of the job's result says why.
+	Guidance *Guidance `json:"guidance,omitempty"`
+
 	// Infer `false` stores the messages without running the policy.
 	Infer *bool `json:"infer,omitempty"`
 

@@ -44,6 +44,7 @@ type flatCost struct {
 	contextPages         int
 	messageCompared      int // notes that searches for a message compared with their filters
 	contextCompared      int
+	grownCompared        int // notes compared for each message of the bulks before
 	messageCPU, contexts time.Duration
 }
 
@@ -137,12 +138,15 @@ func (s *growing) cost(tb testing.TB) flatCost {
 }
 
 // costs returns what a policy costs at some sizes.
-func (g *gateway) costs(tb testing.TB, policyName string, turns []said, sizes []int) (out []flatCost) {
+func (g *gateway) costs(tb testing.TB, c memory.Collection, turns []said, sizes []int) (out []flatCost) {
 	tb.Helper()
-	s := growing{g: g, c: g.newCollection(tb, policyName), client: eval.Client{BaseURL: g.URL(), Key: g.key}, turns: turns}
+	s := growing{g: g, c: c, client: eval.Client{BaseURL: g.URL(), Key: g.key}, turns: turns}
 	for _, n := range sizes {
+		compared, sent := g.compared(), s.sent
 		s.grow(tb, n)
+		grown := (g.compared() - compared) / max(s.sent-sent, 1)
 		out = append(out, s.cost(tb))
+		out[len(out)-1].grownCompared = grown
 	}
 	return out
 }
@@ -169,7 +173,7 @@ func BenchmarkFlat(b *testing.B) {
 	for _, policyName := range g.Policies.Names() {
 		b.Run(policyName, func(b *testing.B) {
 			for range b.N {
-				for _, c := range g.costs(b, policyName, turns, flatSizes(b, 1000, 10_000)) {
+				for _, c := range g.costs(b, g.newCollection(b, policyName), turns, flatSizes(b, 1000, 10_000)) {
 					at := "-at-" + strconv.Itoa(c.messages)
 					b.ReportMetric(c.messageCPU.Seconds()*1000, "cpu-ms/message"+at)
 					b.ReportMetric(c.contexts.Seconds()*1000, "cpu-ms/context"+at)
@@ -188,22 +192,31 @@ func TestFlat(t *testing.T) {
 	turns := saidTurns(t)
 	g := newGateway(t)
 	for _, policyName := range g.Policies.Names() {
-		costs := g.costs(t, policyName, turns, flatSizes(t, 60, 240))
-		small, large := costs[0], costs[len(costs)-1]
-		if limit := 3*small.messagePages/2 + 400; large.messagePages > limit {
-			t.Errorf("%s: a message reads %d pages at %d messages, %d at %d", policyName, small.messagePages, small.messages, large.messagePages, large.messages)
-		}
-		if limit := 3*small.contextPages/2 + 200; large.contextPages > limit {
-			t.Errorf("%s: a context reads %d pages at %d messages, %d at %d", policyName, small.contextPages, small.messages, large.contextPages, large.messages)
-		}
-		for of, compared := range map[string][2]int{
-			"message": {small.messageCompared, large.messageCompared}, "context": {small.contextCompared, large.contextCompared},
-		} {
-			// An index that is replaced compares each note once for each condition.
-			if compared[1] > 3*compared[0]/2+20+10*large.messages/sampled {
-				t.Errorf("%s: a %s compares %d notes at %d messages, %d at %d", policyName, of, compared[0], small.messages, compared[1], large.messages)
-			}
-		}
-		t.Logf("%s: %+v %+v", policyName, small, large)
+		isFlat(t, policyName, g.costs(t, g.newCollection(t, policyName), turns, flatSizes(t, 60, 240)))
 	}
+	// Each exchange opens a session, so that another one leaves.
+	evicts := g.newCollectionWith(t, "memoryos", `{"short_capacity":1,"mid_capacity":10,"merge_threshold":11,"keyword_weight":0}`)
+	isFlat(t, "memoryos that evicts", g.costs(t, evicts, turns, flatSizes(t, 60, 240)))
+}
+
+// isFlat compares the costs at the smallest and at the largest size.
+func isFlat(t *testing.T, name string, costs []flatCost) {
+	t.Helper()
+	small, large := costs[0], costs[len(costs)-1]
+	if limit := 3*small.messagePages/2 + 400; large.messagePages > limit {
+		t.Errorf("%s: a message reads %d pages at %d messages, %d at %d", name, small.messagePages, small.messages, large.messagePages, large.messages)
+	}
+	if limit := 3*small.contextPages/2 + 200; large.contextPages > limit {
+		t.Errorf("%s: a context reads %d pages at %d messages, %d at %d", name, small.contextPages, small.messages, large.contextPages, large.messages)
+	}
+	for of, compared := range map[string][2]int{
+		"message": {small.messageCompared, large.messageCompared}, "context": {small.contextCompared, large.contextCompared},
+		"message of a bulk": {small.grownCompared, large.grownCompared},
+	} {
+		// An index that is replaced compares each note once for each condition.
+		if compared[1] > 3*compared[0]/2+20+10*large.messages/sampled {
+			t.Errorf("%s: a %s compares %d notes at %d messages, %d at %d", name, of, compared[0], small.messages, compared[1], large.messages)
+		}
+	}
+	t.Logf("%s: %+v %+v", name, small, large)
 }

@@ -151,9 +151,15 @@ func timed(b *testing.B, fn func(i int) error) time.Duration {
 // newCollection creates an empty collection.
 func (g *gateway) newCollection(b testing.TB, policyName string) memory.Collection {
 	b.Helper()
+	return g.newCollectionWith(b, policyName, "")
+}
+
+// newCollectionWith creates an empty collection whose policy has settings of its own.
+func (g *gateway) newCollectionWith(b testing.TB, policyName, config string) memory.Collection {
+	b.Helper()
 	id := must[uuid.UUID](b)(uuid.NewV7())
 	v := must[notes.CollectionView](b)(g.Collections.Create(b.Context(), g.scope,
-		notes.CollectionInput{Name: "c-" + id.String(), Policy: policyName}, memory.Request{}))
+		notes.CollectionInput{Name: "c-" + id.String(), Policy: policyName, PolicyConfig: json.RawMessage(config)}, memory.Request{}))
 	return v.Collection
 }
 

@@ -5,7 +5,7 @@
 //
 //	GATEWAY        the gateway's binary; default: built from this tree
 //	CHROMIUM       the browser; default: what scripts/install-browser.sh prints
-//	SCREENSHOTS    a folder: each view is saved into it, in three widths and both themes
+//	SCREENSHOTS    a folder: each view is saved into it, in four widths and both themes
 //	CONSOLE_NOTES  how many notes the largest collection has; default: 5,001
 package console_test
 
@@ -424,9 +424,9 @@ func (b *browser) hash(part int) string {
 // turns; with SCREENSHOTS each view is looked at in all of them.
 func (b *browser) look(view string) {
 	b.t.Helper()
-	widths, themes := []int64{400, 1400, 2560}, []string{"light", "dark"}
+	widths, themes := []int64{400, 768, 1440, 2560}, []string{"light", "dark"}
 	if b.shot == "" {
-		widths, themes = widths[b.looks%3:][:1], themes[b.looks%2:][:1]
+		widths, themes = widths[b.looks/2%4:][:1], themes[b.looks%2:][:1]
 	}
 	b.looks++
 	for _, width := range widths {
@@ -442,7 +442,7 @@ func (b *browser) lookAt(view string, width int64, theme string) {
 	var found []string
 	name := fmt.Sprintf("%s, %d, %s", view, width, theme)
 	b.step("look at "+name, size(width, theme), chromedp.ActionFunc(b.loadAxe),
-		chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.filter(v => ["serious", "critical"].includes(v.impact))
+		chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations
 			.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`, &found,
 			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
 		holds(`document.documentElement.scrollWidth <= document.documentElement.clientWidth`))

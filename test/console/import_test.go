@@ -33,6 +33,14 @@ func TestConsoleImport(t *testing.T) {
 	b.step("sign in", chromedp.Navigate(g.url+"/console#key="+g.key), text("ben"), chromedp.Navigate(g.url+"/console#/c/"+c+"/notes"), text("Nothing is remembered here yet"))
 	b.step("what is no export is refused", inHead("Add"), button("A file"), choose(strange), text("not recognized"), holds(`document.querySelector("dialog button[type=submit]").disabled`))
 	b.look("import-refused")
+	day := filepath.Join(t.TempDir(), "day.txt")
+	if err := os.WriteFile(day, []byte("3/4/26, 09:00 - Nora: We met.\n3/4/26, 09:01 - Nora: It rained.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.step("of a chat of one day it is asked how dates are written", choose(day), text("How are its dates written?"), holds(`document.querySelector("dialog button[type=submit]").disabled`))
+	b.look("import-dates")
+	b.step("and read so", chromedp.SetValue(`dialog select`, "DMY", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector("dialog select").dispatchEvent(new Event("change", {bubbles: true}))`, nil),
+		eventually(`/Apr\s3,\s2026/.test(document.querySelector(".understood")?.innerText) && !document.querySelector("dialog button[type=submit]").disabled`))
 	b.step("a chat is understood, and nothing is stored", choose(chat), text("a chat that WhatsApp exported"), text("People: "), text("Who is remembered?"),
 		holds(`document.querySelectorAll(".understood li").length === 3 && document.querySelector("dialog button[type=submit]").disabled`))
 	b.look("import")
@@ -40,7 +48,7 @@ func TestConsoleImport(t *testing.T) {
 		t.Errorf("a preview stored %d messages", n)
 	}
 	b.step("one is remembered", chromedp.SetValue(`dialog select`, "Nora", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector("dialog select").dispatchEvent(new Event("change", {bubbles: true}))`, nil),
-		dialogButton("Import"), gone(`//dialog`), eventually(`document.querySelector("main").innerText.includes("Nora") && !document.querySelector(".working")`))
+		dialogButton("Import"), gone(`//dialog`), eventually(`document.querySelector("main").innerText.includes("The new shelf") && !document.querySelector(".working")`))
 	b.look("imported")
 	first := notes()
 	if first != 4 {
@@ -50,6 +58,16 @@ func TestConsoleImport(t *testing.T) {
 		dialogButton("Import"), gone(`//dialog`), eventually(`!document.querySelector(".working")`))
 	if n := notes(); n != first {
 		t.Errorf("%d messages became %d", first, n)
+	}
+
+	document := filepath.Join(t.TempDir(), "mill.csv")
+	if err := os.WriteFile(document, []byte("part,color\nvalve,green\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.step("a document is kept in passages", inHead("Add"), button("A file"), choose(document), text("kept in passages"), dialogButton("Import"), gone(`//dialog`), eventually(`!document.querySelector(".working")`))
+	b.look("import-document")
+	if files := g.send(t, http.MethodGet, "/v1/collections/"+c+"/files", nil)["items"].([]any); len(files) != 1 || files[0].(map[string]any)["name"] != "mill.csv" {
+		t.Errorf("the files are %v", files)
 	}
 	b.done()
 }

@@ -60,6 +60,10 @@ func TestLive(t *testing.T) {
 		eventually(`[...document.querySelectorAll("#tree a")].some(a => a.innerText.includes("quiet") && a.innerText.includes("1 note"))`),
 		eventually(`document.querySelector("#tree li:last-child").innerText.includes("another")`), steady())
 	b.step("the next step puts them in order", chromedp.Navigate(g.url+"/console#/c/"+quiet+"/notes"), eventually(`document.querySelector("#tree li").innerText.includes("another")`))
+	empty := g.post(t, "/v1/collections", map[string]any{"name": "empty"})["id"].(string)
+	b.step("an empty memory", chromedp.Evaluate(`watching.disconnect()`, nil), chromedp.Navigate(g.url+"/console#/c/"+empty+"/notes"), text("Nothing is remembered here yet"))
+	g.post(t, "/v1/collections/"+empty+"/notes?wait=evolved", map[string]any{"content": "It comes by itself."})
+	b.step("shows what comes, and does not ask", text("It comes by itself."), eventually(`!document.body.innerText.includes("This memory has changed")`))
 	g.revoke(t)
 	g.stop()
 	g.serve(t)

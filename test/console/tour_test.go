@@ -33,7 +33,7 @@ func TestTour(t *testing.T) {
 	next("Next: compare", "step 6 of 6")
 	next("Compare", "That was it", text("0 only in demo"))
 	b.look("compare")
-	next("End the tour", "Beside its base", gone(`//aside`))
+	next("To your own memory", "Bring your history, or connect a client", gone(`//aside`))
 	b.step("the base has no comparison", chromedp.Navigate(g.url+"/console#/c/"+demo+"/compare"), text("This is no fork"))
 	b.done()
 }

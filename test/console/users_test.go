@@ -16,18 +16,27 @@ import (
 func TestUsers(t *testing.T) {
 	g := start(t)
 	b := open(t, g)
+	// These are written before so many others that the tree does not have them.
+	const user = "zz & ö@example.com"
+	base := g.post(t, "/v1/collections", map[string]any{"name": "mem0_base", "policy": "none", "external": map[string]any{"user": user}})["id"].(string)
+	g.post(t, "/v1/collections/"+base+"/clone", map[string]any{"name": "what-if"})
+	careful := g.post(t, "/v1/collections", map[string]any{"name": "mem0_careful", "policy_config": map[string]any{"strengthen_gate": 1, "k_neighbours": 1}, "external": map[string]any{"user": "zzz@example.com"}})["id"].(string)
+	for _, content := range []string{"The crane lifts the ladder over the wall.", "A crane and a ladder were sold beside the wall."} {
+		g.post(t, "/v1/collections/"+careful+"/notes?wait=evolved", map[string]any{"content": content})
+	}
 	const many = 230
 	for n := range many {
 		g.post(t, "/v1/collections", map[string]any{"name": fmt.Sprintf("mem0_%04d", many-n), "policy": "none", "external": map[string]any{"user": fmt.Sprintf("u%d@example.com", n)}})
 	}
 	strange := strings.Repeat("日", 80) + "\u202ex"
-	g.post(t, "/v1/collections", map[string]any{"name": "mem0_long", "policy": "none", "external": map[string]any{"user": strings.Repeat("日", 85), "run": "7"}})
+	long := g.post(t, "/v1/collections", map[string]any{"name": "mem0_long", "policy": "none", "external": map[string]any{"user": strings.Repeat("日", 85), "run": strings.Repeat("ש", 128)}})["id"].(string)
 	g.post(t, "/v1/collections", map[string]any{"name": "mem0_turned", "policy": "none", "external": map[string]any{"user": strange}})
 	last := g.post(t, "/v1/collections", map[string]any{"name": "team", "policy": "none"})["id"].(string)
 	g.post(t, "/v1/collections/"+last+"/notes", map[string]any{"content": "The kiln is repaired."})
 
 	b.step("the start page", chromedp.Navigate(g.url+"/console#key="+g.key), text("Your memories"), text("Waits for your decision"), eventually(`document.querySelector(".lines").innerText.includes("1 add in 7 days")`),
 		holds(`!document.body.innerText.includes("mem0_0") && document.querySelector("#tree").innerText.includes("The 200 that were last written")`))
+	b.step("what waits is called by the ids of its memory", eventually(`[...document.querySelectorAll(".lines li")].some(l => l.innerText.includes("zzz@example.com") && l.innerText.includes("crane"))`))
 	b.look("home")
 	b.step("a user that is in no list is found by its id", chromedp.SendKeys(`#tree input`, "U3@EXAMPLE", chromedp.ByQuery),
 		eventually(`[...document.querySelectorAll("#tree .tree a")].length === 1 && document.querySelector("#tree .tree a").innerText.includes("u3@example.com")`))
@@ -36,11 +45,13 @@ func TestUsers(t *testing.T) {
 	b.step("users, the last written first", chromedp.Navigate(g.url+"/console#/users"), text("Users"), eventually(`document.querySelector('[role="rowgroup"] [role="row"]')?.innerText.includes("日")`),
 		holds(`document.querySelectorAll('[role="rowgroup"] [role="row"]').length < 70`))
 	b.look("users")
-	b.step("the end is read as one scrolls", eventually(`(scrollTo(0, document.body.scrollHeight), document.body.innerText.includes("232 in all.") && document.body.innerText.includes("u0@example.com"))`))
+	b.step("the end is read as one scrolls", eventually(`(scrollTo(0, document.body.scrollHeight), document.body.innerText.includes("234 in all.") && document.body.innerText.includes("u0@example.com"))`))
 	b.step("search", field("Find a user", "u22"), eventually(`document.body.innerText.includes("11 in all.") && location.hash.includes("q=u22")`))
 	b.step("of nobody", field("Find a user", "nobody"), text("Nobody is called like that"), button("Show all"), text("u229@example.com"))
 	b.step("by their ids", chromedp.SetValue(`//main//select`, "user"), eventually(`location.hash.includes("order=user") && document.querySelector('[role="rowgroup"] [role="row"]')?.innerText.includes("u0@example.com")`))
 
+	// A dialog that is being opened does not hear a key yet.
+	shut := clickUntil(chromedp.KeyEvent(kb.Escape), `document.querySelector("dialog") === null`)
 	press := func(key string) chromedp.Action { return chromedp.KeyEvent(key) }
 	b.step("keys: the list of them", chromedp.Evaluate(`document.activeElement.blur()`, nil), press("?"), text("to the next, to the one before"), press(kb.Escape), gone(`//dialog`))
 	b.step("keys: search", chromedp.Evaluate(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true}))`, nil), holds(`document.activeElement.getAttribute("aria-label") === "Find a user"`), chromedp.Evaluate(`document.activeElement.blur()`, nil))
@@ -50,6 +61,16 @@ func TestUsers(t *testing.T) {
 	b.step("and opens it", chromedp.SendKeys(`dialog input`, "u117@", chromedp.ByQuery), eventually(`document.querySelector('dialog [aria-selected="true"]')?.innerText.includes("u117@example.com")`), press(kb.Enter), opened("u117@example.com"))
 	b.step("the palette has actions", chromedp.KeyEvent("k", chromedp.KeyModifiers(2)), eventually(`document.activeElement.getAttribute("role") === "combobox"`), chromedp.SendKeys(`dialog input`, "gatew", chromedp.ByQuery),
 		eventually(`document.querySelector('dialog [aria-selected="true"]')?.innerText.includes("Gateway")`), press(kb.Enter), text("Audit log"))
+
+	b.step("a memory that is in no list says how it is connected, by all its ids", chromedp.Navigate(g.url+"/console#/c/"+base+"/notes"), opened(user), text("slipbox@user=zz%20%26%20%C3%B6@example.com"), text("/collections/by/notes?user=zz+%26+%C3%B6%40example.com"))
+	b.step("and what depends on it", inHead("Delete"), text("1 fork reads from it"), holds(`document.querySelector("dialog .depends").innerText.includes("what-if")`), text("Type "+user+" to confirm"), holds(`!document.querySelector("dialog").innerText.includes("mem0_")`))
+	b.step("a fork is called after its ids", shut, inHead("Fork"), holds(`document.querySelector("dialog input").value === "zz-o-example.com-fork"`), shut)
+	b.step("and so is its title", inHead("Rename"), holds(`document.querySelector("dialog input").value === "`+user+`" && !document.querySelector("dialog").innerText.includes("mem0_")`), shut)
+	b.step("it is compared with its fork", chromedp.Navigate(g.url+"/console#/c/"+base+"/compare"), eventually(`[...document.querySelectorAll("main option")].some(o => o.innerText === "what-if")`))
+	b.step("ids of 256 bytes in any script", chromedp.Navigate(g.url+"/console#/c/"+long+"/notes"), eventually(`document.querySelector("h1")?.innerText.includes("ששש")`))
+	b.look("long-id")
+	b.step("in a dialog, too", inHead("Delete"), text("Nothing depends on it."))
+	b.look("long-id-delete")
 	b.done()
 }
 
@@ -73,6 +94,9 @@ func TestNotesList(t *testing.T) {
 	}
 	b.step("25 lines and more are on a screen", size(1400, "light"), chromedp.Reload(), eventually(`document.querySelectorAll(".card").length > 40`), holds(`innerHeight === 900 && [...document.querySelectorAll(".card")].filter(c => c.getBoundingClientRect().bottom <= innerHeight).length >= 25`))
 	b.look("dense")
+	b.step("on a phone half of the screen and more is notes", size(400, "light"), chromedp.Reload(), cards(45), holds(`document.querySelector(".card").getBoundingClientRect().top <= innerHeight / 2`))
+	b.step("and the tab that is open is seen", chromedp.Navigate(g.url+"/console#/c/"+id+"/usage"), text("Hot notes"), holds(`(r => r.left >= 0 && r.right <= innerWidth)(document.querySelector(".tabs [aria-current]").getBoundingClientRect())`),
+		size(1400, "light"), chromedp.Navigate(g.url+"/console#/c/"+id+"/notes"), cards(45))
 	for _, item := range g.send(t, http.MethodGet, notes+"?limit=200", nil)["items"].([]any) {
 		if n := item.(map[string]any); strings.HasPrefix(n["content"].(string), "A longer") {
 			g.send(t, http.MethodDelete, notes+"/"+n["id"].(string), nil)

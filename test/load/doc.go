@@ -1,7 +1,7 @@
 // Command load measures what one tenant's flood does to the others.
 //
 // It starts a gateway (with --engine servers a worker too, over the servers that the environment
-// names) and a model that answers at once, and acts as many tenants with some agents each: adds,
+// names) and a model that answers immediately, and acts as many tenants with some agents each: adds,
 // searches, contexts, messages. It runs twice: without a flood, and while one more tenant sends adds,
 // bulks, searches, forks and chats as fast as it can. The flood and the model are processes of the lowest priority:
 // they stand for other machines. The measured clients share the CPUs with the processes

@@ -101,6 +101,40 @@ type externalSecret struct {
 	} `json:"spec"`
 }
 
+// cluster is a Cluster of CloudNativePG.
+type cluster struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Instances int    `json:"instances"`
+		ImageName string `json:"imageName"`
+		Storage   struct {
+			Size string `json:"size"`
+		} `json:"storage"`
+		Bootstrap struct {
+			InitDB struct {
+				Database               string   `json:"database"`
+				Owner                  string   `json:"owner"`
+				PostInitApplicationSQL []string `json:"postInitApplicationSQL"`
+			} `json:"initdb"`
+		} `json:"bootstrap"`
+		Managed struct {
+			Roles []struct {
+				Name           string `json:"name"`
+				Ensure         string `json:"ensure"`
+				Login          bool   `json:"login"`
+				PasswordSecret struct {
+					Name string `json:"name"`
+				} `json:"passwordSecret"`
+			} `json:"roles"`
+		} `json:"managed"`
+	} `json:"spec"`
+}
+
+// DeepCopyObject implements runtime.Object.
+func (o *cluster) DeepCopyObject() runtime.Object { return copied(o, &cluster{}) }
+
 // DeepCopyObject implements runtime.Object.
 func (o *scaledObject) DeepCopyObject() runtime.Object { return copied(o, &scaledObject{}) }
 
@@ -127,6 +161,7 @@ func addForeign(s *runtime.Scheme) {
 		{Group: kedaGroup, Version: "v1alpha1"}:             {"ScaledObject": &scaledObject{}},
 		{Group: "gateway.networking.k8s.io", Version: "v1"}: {"HTTPRoute": &httpRoute{}},
 		{Group: "external-secrets.io", Version: "v1"}:       {"ExternalSecret": &externalSecret{}},
+		{Group: "postgresql.cnpg.io", Version: "v1"}:        {"Cluster": &cluster{}},
 	} {
 		for kind, object := range kinds {
 			s.AddKnownTypeWithName(version.WithKind(kind), object)

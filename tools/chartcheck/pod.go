@@ -114,7 +114,8 @@ func (c *checker) container(w workload, k *corev1.Container) {
 			}
 			continue
 		}
-		if probe.HTTPGet == nil || !hasPort(k.Ports, probe.HTTPGet.Port) {
+		asks := probe.HTTPGet != nil && hasPort(k.Ports, probe.HTTPGet.Port) || probe.TCPSocket != nil && hasPort(k.Ports, probe.TCPSocket.Port)
+		if !asks {
 			c.badf(w.object, "%s: the %s probe asks no port of the container", k.Name, kind)
 		}
 	}

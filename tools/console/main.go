@@ -3,7 +3,7 @@
 //
 //	console SOURCES OUTPUT
 //
-// It is a module of its own, so that the bundler is no dependency of the gateway.
+// It is a module of its own, so that the gateway does not depend on the bundler.
 package main
 
 import (

@@ -235,7 +235,7 @@ def before_call(context, case, kwargs):
     """Redirects requests that would delete the objects to keep to objects that do not exist."""
     operation_id = context.operation.definition.raw.get("operationId")
     aim(operation_id, case)
-    if operation_id == "uploadFile":
+    if operation_id in ("uploadFile", "addFile"):
         upload(case, kwargs)
     if operation_id == "importHistory" and len(json.dumps(case.body, default=str)) % 4:
         kwargs["data"] = b'{"role":"user","content":"I repair bicycles.","id":"1"}'

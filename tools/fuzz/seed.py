@@ -147,16 +147,17 @@ def seed_folders(settings, paged):
         return call("POST", "/v1/folders", {"name": name})["id"]
 
     def upload(into, name):
-        form = f'--form\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\nRosa repairs bicycles.\r\n--form--\r\n'
-        return call("POST", f"/v1/folders/{into}/files", form.encode(), "multipart/form-data; boundary=form")["file"]["id"]
+        form = f'--form\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\nRosa repairs the bicycle of {name}.\r\n--form--\r\n'
+        return call("POST", f"/v1/{into}/files", form.encode(), "multipart/form-data; boundary=form")["file"]["id"]
 
     shelf = folder("shelf")
     settings.dictionary("shelf", [shelf])
     settings.everywhere("path.folder", "shelf")
-    settings.dictionary("files", [upload(shelf, "kept.txt")])
-    settings.everywhere("path.file", "files")
-    settings.dictionary("files_to_delete", [upload(shelf, f"brief-{n}.txt") for n in range(EACH)])
-    settings.operation("deleteFile", path_file="files_to_delete")
+    for where, of, get, delete in (("collections", paged, "getCollectionFile", "deleteCollectionFile"), ("folders", shelf, "getFile", "deleteFile")):
+        settings.dictionary(f"files_of_{where}", [upload(f"{where}/{of}", "kept.txt")])
+        settings.operation(get, path_file=f"files_of_{where}", **({"path_collection": "paged"} if of == paged else {}))
+        settings.dictionary(f"{where}_files_to_delete", [upload(f"{where}/{of}", f"brief-{n}.txt") for n in range(EACH)])
+        settings.operation(delete, path_file=f"{where}_files_to_delete", **({"path_collection": "paged"} if of == paged else {}))
     settings.dictionary("folders_to_delete", [folder(f"shelf-{n}") for n in range(EACH)])
     settings.operation("deleteFolder", path_folder="folders_to_delete")
     settings.dictionary("folders_to_attach", [folder(f"lent-{n}") for n in range(EACH)])

@@ -149,7 +149,7 @@ func (b *bench) callAs(ctx context.Context, key, method, path string, body, out 
 	return json.Unmarshal(answer, out)
 }
 
-// linesPerBulk is how many notes are sent at once: far below the contract's 10,000.
+// linesPerBulk is how many notes are sent in one call: far below the contract's 10,000.
 const linesPerBulk = 2_000
 
 // bulk adds notes and fails unless all were created.

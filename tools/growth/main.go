@@ -46,7 +46,7 @@ type Figure struct {
 	Notes int     `json:"notes"` // in the collection; 0: of no size
 	P50   float64 `json:"p50_ms,omitempty"`
 	P99   float64 `json:"p99_ms,omitempty"`
-	Value float64 `json:"value,omitempty"` // of figures that are no times
+	Value float64 `json:"value,omitempty"` // of figures that are not times
 	Unit  string  `json:"unit,omitempty"`
 	Limit float64 `json:"limit_ms,omitempty"` // what the machine needs for the part that cannot be avoided
 }

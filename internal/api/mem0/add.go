@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +38,11 @@ type addBody struct {
 	Timestamp      any            `json:"timestamp"`
 	ExpirationDate *string        `json:"expiration_date"`
 	AsyncMode      *bool          `json:"async_mode"`
+
+	CustomInstructions *string `json:"custom_instructions"`
+	CustomCategories   any     `json:"custom_categories"`
+	Includes           *string `json:"includes"`
+	Excludes           *string `json:"excludes"`
 }
 
 // pending is the answer of an add that is not done.
@@ -45,6 +52,8 @@ type pending struct {
 	EventID uuid.UUID `json:"event_id"`
 	Results []result  `json:"results"`
 	Unread  int       `json:"unread,omitempty"` // messages and parts that were left out
+	// Unguided is why the instructions of the add are not followed.
+	Unguided string `json:"unguided,omitempty"`
 }
 
 // result is one change of what is known.
@@ -56,8 +65,9 @@ type result struct {
 }
 
 type results struct {
-	Results []result `json:"results"`
-	Unread  int      `json:"unread,omitempty"`
+	Results  []result `json:"results"`
+	Unread   int      `json:"unread,omitempty"`
+	Unguided string   `json:"unguided,omitempty"`
 }
 
 // additions is a body with all its parts read.
@@ -67,6 +77,7 @@ type additions struct {
 	occurred *time.Time
 	expires  *time.Time
 	metadata map[string]any
+	guidance *memory.Guidance
 	unread   int // messages and parts without a text
 }
 
@@ -98,22 +109,22 @@ func (s *Service) add(mode addMode) route.Handler {
 		if !infer {
 			return s.addVerbatim(ctx, r, &c, &in)
 		}
-		w, err := s.Notes.AddMessages(ctx, r.Scope, c.ID.String(), notes.NewMessages{Messages: in.messages}, r.Conditions)
+		w, err := s.Notes.AddMessages(ctx, r.Scope, c.ID.String(), notes.NewMessages{Messages: in.messages, Guidance: in.guidance}, r.Conditions)
 		if err != nil {
 			return route.Reply{}, err
 		}
 		if w.Job == nil { // all of it was there already, or nothing can be learned from it
-			return ok(results{Results: []result{}, Unread: in.unread})
+			return ok(results{Results: []result{}, Unread: in.unread, Unguided: w.Unguided})
 		}
 		accepted := pending{
 			Message: "Memory processing has been queued for background execution", Status: statusPending, EventID: w.Job.ID, Results: []result{},
-			Unread: in.unread,
+			Unread: in.unread, Unguided: w.Unguided,
 		}
 		out, done := s.awaitLearned(ctx, r.Scope, wait, &w)
 		if !done {
 			return ok(accepted)
 		}
-		return ok(results{Results: out, Unread: in.unread})
+		return ok(results{Results: out, Unread: in.unread, Unguided: w.Unguided})
 	}
 }
 
@@ -133,6 +144,7 @@ func (s *Service) awaitLearned(ctx context.Context, scope tenant.Scope, wait rou
 	if !job.Ended() || !scope.Allows(tenant.NotesRead) {
 		return nil, false
 	}
+	w.Unguided = cmp.Or(w.Unguided, memory.UnguidedOf(&job))
 	out, err := s.learned(ctx, scope, w.Jobs)
 	return out, err == nil
 }
@@ -238,6 +250,14 @@ func (b *addBody) read(now time.Time) (in additions, err error) {
 		in.expires = &at
 	}
 	in.metadata = b.Metadata
+	categories, err := categoriesOf(b.CustomCategories)
+	if err != nil {
+		return in, err
+	}
+	in.guidance = &memory.Guidance{
+		Instructions: strings.TrimSpace(text(b.CustomInstructions)), Includes: strings.TrimSpace(text(b.Includes)), Excludes: strings.TrimSpace(text(b.Excludes)),
+		Categories: categories,
+	}
 	list, err := messagesOf(b.Messages)
 	if err != nil {
 		return in, err
@@ -249,6 +269,42 @@ func (b *addBody) read(now time.Time) (in additions, err error) {
 		return in, malformed("messages: at least one with a text is required")
 	}
 	return in, nil
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// categoriesOf reads categories in the forms that mem0's programs write: names, or objects of names with descriptions.
+func categoriesOf(v any) (out []memory.Category, err error) {
+	bad := malformed("custom_categories: must be a list of names, or of objects {name: description}")
+	switch v := v.(type) {
+	case nil:
+	case string:
+		out = append(out, memory.Category{Name: strings.TrimSpace(v)})
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			description, ok := v[name].(string)
+			if !ok && v[name] != nil {
+				return nil, bad
+			}
+			out = append(out, memory.Category{Name: strings.TrimSpace(name), Description: strings.TrimSpace(description)})
+		}
+	case []any:
+		for _, one := range v {
+			list, err := categoriesOf(one)
+			if err != nil || list == nil {
+				return nil, bad
+			}
+			out = append(out, list...)
+		}
+	default:
+		return nil, bad
+	}
+	return out, nil
 }
 
 // messagesOf returns the messages of a body in the forms that mem0 accepts: a text of the user's, one message, or a list.

@@ -30,13 +30,14 @@ type event struct {
 	CreatedAt   string    `json:"created_at"`
 	CompletedAt *string   `json:"completed_at"`
 	LatencyMs   *float64  `json:"latency"`
+	Unguided    string    `json:"unguided,omitempty"`
 }
 
 func eventOf(job *memory.Job) event {
 	out := event{ID: job.ID, EventType: "ADD", Status: statusPending, Results: []result{}, CreatedAt: formatTime(job.CreatedAt)}
 	switch {
 	case job.State == memory.JobDone:
-		out.Status, out.Results = statusSucceeded, resultsOf(job)
+		out.Status, out.Results, out.Unguided = statusSucceeded, resultsOf(job), memory.UnguidedOf(job)
 	case job.Ended():
 		out.Status = statusFailed
 		if job.Error != "" {

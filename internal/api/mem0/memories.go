@@ -20,7 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// memoryID returns the id of the path. Text that is no id is absent.
+// memoryID returns the id of the path. Text that is not an id counts as absent.
 func memoryID(r *route.Request) (uuid.UUID, error) { return parseID(r.Param("memory_id")) }
 
 func parseID(text string) (uuid.UUID, error) {

@@ -609,6 +609,12 @@ const (
 	ListSessionsParamsOrderRecent ListSessionsParamsOrder = "recent"
 )
 
+// Defines values for ListSummariesParamsOrder.
+const (
+	ListSummariesParamsOrderNewest ListSummariesParamsOrder = "newest"
+	ListSummariesParamsOrderOldest ListSummariesParamsOrder = "oldest"
+)
+
 // Defines values for ListReviewsParamsSort.
 const (
 	ListReviewsParamsSortDate ListReviewsParamsSort = "date"
@@ -1094,8 +1100,14 @@ type ChatUsage struct {
 // Citation defines model for Citation.
 type Citation struct {
 	// Confidence How sure a fact is, 0 to 1; absent where that is not known.
-	Confidence *float64  `json:"confidence,omitempty"`
-	Note       uuid.UUID `json:"note"`
+	Confidence *float64 `json:"confidence,omitempty"`
+
+	// File Name of the file that the note is a passage of.
+	File *string   `json:"file,omitempty"`
+	Note uuid.UUID `json:"note"`
+
+	// Page Page of the file; absent where it has none.
+	Page *int64 `json:"page,omitempty"`
 
 	// Revision Revision at which the shown version begins.
 	Revision int64 `json:"revision"`
@@ -1775,8 +1787,10 @@ type FileState string
 
 // FileAccepted defines model for FileAccepted.
 type FileAccepted struct {
-	File File   `json:"file"`
-	Job  JobRef `json:"job"`
+	File File `json:"file"`
+
+	// Job Reads the file; absent where it was there already.
+	Job *JobRef `json:"job,omitempty"`
 }
 
 // FileList defines model for FileList.
@@ -2008,6 +2022,25 @@ type GraphNode struct {
 	// waits.
 	State NoteState `json:"state"`
 	Tags  []string  `json:"tags"`
+}
+
+// Guidance What a model learns from these messages alone; no setting of the collection. `mem0` and `mem0g` follow it where a model is
+// configured. Where it is not followed, `unguided` of the answer or of the job's result says why.
+type Guidance struct {
+	// Categories What is learned is tagged with those that fit.
+	Categories []struct {
+		Description *string `json:"description,omitempty"`
+		Name        string  `json:"name"`
+	} `json:"categories,omitempty"`
+
+	// Excludes What belongs to this is not learned.
+	Excludes *string `json:"excludes,omitempty"`
+
+	// Includes Only what belongs to this is learned.
+	Includes *string `json:"includes,omitempty"`
+
+	// Instructions What to note, and how to word it.
+	Instructions *string `json:"instructions,omitempty"`
 }
 
 // Health defines model for Health.
@@ -2741,12 +2774,19 @@ type MessagesAccepted struct {
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
 
+	// Unguided Why the guidance is not followed; without `wait=evolved` it may be in the job's result only.
+	Unguided *string `json:"unguided,omitempty"`
+
 	// Unread Parts without a text, such as calls and images without a description, which were left out; absent if there are none.
 	Unread *int `json:"unread,omitempty"`
 }
 
 // MessagesInput Examples: {"messages":[{"content":"I moved to Lisbon last week.","id":"m-17","name":"Ada","occurred_at":"2026-03-01T09:30:00Z","role":"user","session":"7"},{"content":"How do you like it there?","id":"m-18","occurred_at":"2026-03-01T09:30:05Z","role":"assistant","session":"7"}]}
 type MessagesInput struct {
+	// Guidance What a model learns from these messages alone; no setting of the collection. `mem0` and `mem0g` follow it where a model is
+	// configured. Where it is not followed, `unguided` of the answer or of the job's result says why.
+	Guidance *Guidance `json:"guidance,omitempty"`
+
 	// Infer `false` stores the messages without running the policy.
 	Infer *bool `json:"infer,omitempty"`
 
@@ -4876,8 +4916,11 @@ type ListCollectionsParams struct {
 	// Named `true`: only collections with ids in `external`; `false`: only those without.
 	Named *ListCollectionsParamsNamed `form:"named,omitempty" json:"named,omitempty"`
 
+	// Parent Only the forks of this collection, by its id or name; not the forks of these.
+	Parent *Ref `form:"parent,omitempty" json:"parent,omitempty"`
+
 	// Order By name; by creation, `newest` or `oldest` first; `updated`: the last written first; `user`: those with ids in `external`, by
-	// these. `name` as a filter is combined with no other order.
+	// these. `name` and `parent` as filters are combined with no other order.
 	Order *ListCollectionsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 }
 
@@ -5181,6 +5224,41 @@ type ListFactsParamsValid string
 
 // ListFactsParamsConflicts defines parameters for ListFacts.
 type ListFactsParamsConflicts string
+
+// ListCollectionFilesParams defines parameters for ListCollectionFiles.
+type ListCollectionFilesParams struct {
+	// Limit Maximum number of items.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the previous page.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// AddFileMultipartBody defines parameters for AddFile.
+type AddFileMultipartBody struct {
+	// File The file, with its name.
+	File string `json:"file"`
+}
+
+// AddFileParams defines parameters for AddFile.
+type AddFileParams struct {
+	// ExpiresAt When the file expires, with its passages.
+	ExpiresAt *ExpiresAt `form:"expires_at,omitempty" json:"expires_at,omitempty"`
+
+	// TTLSeconds How long until it expires, in seconds. Not beside `expires_at`.
+	TTLSeconds *TTL `form:"ttl_seconds,omitempty" json:"ttl_seconds,omitempty"`
+
+	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+	// it is.
+	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
+}
+
+// DeleteCollectionFileParams defines parameters for DeleteCollectionFile.
+type DeleteCollectionFileParams struct {
+	// Erase `true` removes every version, for good.
+	Erase *Erase `form:"erase,omitempty" json:"erase,omitempty"`
+}
 
 // GetGraphParams defines parameters for GetGraph.
 type GetGraphParams struct {
@@ -5604,6 +5682,9 @@ type ListSummariesParams struct {
 	// Period Only summaries of this period.
 	Period *SummaryPeriod `form:"period,omitempty" json:"period,omitempty"`
 
+	// Order By creation.
+	Order *ListSummariesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
 	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
@@ -5617,6 +5698,9 @@ type ListSummariesParams struct {
 	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
 }
+
+// ListSummariesParamsOrder defines parameters for ListSummaries.
+type ListSummariesParamsOrder string
 
 // GetTiersParams defines parameters for GetTiers.
 type GetTiersParams struct {
@@ -5844,6 +5928,9 @@ type BuildContextJSONRequestBody = ContextRequest
 
 // PostEventJSONRequestBody defines body for PostEvent for application/json ContentType.
 type PostEventJSONRequestBody = EventInput
+
+// AddFileMultipartRequestBody defines body for AddFile for multipart/form-data ContentType.
+type AddFileMultipartRequestBody AddFileMultipartBody
 
 // FlushContextJSONRequestBody defines body for FlushContext for application/json ContentType.
 type FlushContextJSONRequestBody = FlushRequest

@@ -21,7 +21,7 @@ import (
 // Main runs a command line and exits. After an error it prints the error to stderr after the name of the binary, and
 // exits with the ExitCode() of the error if it has one, or else with 1.
 func Main(root func(stdout, stderr io.Writer) *cobra.Command) {
-	// The first signal stops gracefully, the second at once.
+	// The first signal stops gracefully, the second immediately.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	cmd := root(os.Stdout, os.Stderr)

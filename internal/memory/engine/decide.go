@@ -84,10 +84,17 @@ func (e *Engine) eventOf(ctx context.Context, s tenant.Scope, v memory.View, job
 	if err != nil || len(about) == 0 {
 		return memory.Event{}, nil, err
 	}
-	if job.Kind == memory.JobExchange {
-		return memory.Event{Kind: memory.EventExchange}, about, nil
+	ev, err := notesEvent(job)
+	return ev, about, err
+}
+
+// notesEvent returns the event of a note or exchange job, without its notes.
+func notesEvent(job *memory.Job) (memory.Event, error) {
+	if job.Kind != memory.JobExchange {
+		return memory.Event{Kind: memory.EventNote}, nil
 	}
-	return memory.Event{Kind: memory.EventNote}, about, nil
+	p, err := exchangeOf(job)
+	return memory.Event{Kind: memory.EventExchange, Guidance: p.Guidance}, err
 }
 
 // propose asks the collection's policy to decide about an event, and prepares

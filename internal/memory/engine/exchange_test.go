@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
 // fact returns a new note as policies derive it.
@@ -74,6 +75,37 @@ func TestExchange(t *testing.T) {
 	set := w.history(ids[0])[0].Changeset
 	if set.Cause != memory.CauseExtract || set.Trigger != said.Messages[1].ID || set.Job != job.ID {
 		t.Errorf("changeset %+v", set)
+	}
+}
+
+// What the caller of an add wants to be learned is with its job alone, also at a second try, and has no secrets.
+func TestExchangeHasItsGuidance(t *testing.T) {
+	t.Parallel()
+	w, p := newStubWorld(t, options{})
+	var got []*memory.Guidance
+	p.decide = func(_ context.Context, _ memory.Desk, e memory.Event) (memory.Decision, error) {
+		if got = append(got, e.Guidance); len(got) == 1 {
+			return memory.Decision{}, fault.New(fault.Unavailable, "the model is away")
+		}
+		return memory.Decision{}, nil
+	}
+	in := notes.NewMessages{
+		Messages: []notes.NewMessage{{Content: "I like tea."}},
+		Guidance: &memory.Guidance{Instructions: "My password is hunter2x9. Be brief.", Categories: []memory.Category{{Name: "drinks"}}},
+	}
+	if _, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	w.say("I like coffee.")
+	w.settle()
+	if len(got) != 3 || got[2] != nil {
+		t.Fatalf("the events have %+v", got)
+	}
+	for _, g := range got[:2] {
+		if g == nil || strings.Contains(g.Instructions, "hunter2x9") || !strings.Contains(g.Instructions, "Be brief.") || len(g.Categories) != 1 {
+			t.Errorf("an event has %+v", g)
+		}
 	}
 }
 

@@ -22,9 +22,13 @@ const (
 // staleKept is how many revisions a list may be behind before it is read again rather than brought up to date.
 const staleKept = 1_000
 
+// keptBack is for how many revisions a list keeps what was replaced: decisions of one collection overlap, and the one that began
+// first lists what another has brought up to date.
+const keptBack = 200
+
 // kept holds the notes of some kinds that decisions list over and over, such as all sessions of a collection: of each
 // decision only what changed since the one before is read, from the log. It is never out of date, since a listing is of a
-// revision; a listing of an earlier one is left to the store.
+// revision; a listing of long before is left to the store.
 type kept struct {
 	mu    sync.Mutex
 	lists map[uuid.UUID]*keptLists // by collection
@@ -35,9 +39,9 @@ type kept struct {
 type keptLists struct {
 	mu      sync.Mutex // held while they are brought up to date
 	of      memory.View
-	kinds   map[keptKind][]memory.Note // by id; shared, so they are copied out
-	lastUse int64                      // under the lock of kept
-	notes   int                        // under the lock of kept
+	kinds   map[keptKind]*keptList
+	lastUse int64 // under the lock of kept
+	notes   int   // under the lock of kept
 }
 
 type keptKind struct {
@@ -45,10 +49,23 @@ type keptKind struct {
 	vector bool
 }
 
+// keptList is what a view has of a kind, from a revision on.
+type keptList struct {
+	from     memory.Revision
+	versions []keptVersion // by id, then by revision
+}
+
+// keptVersion is a version of a note. It is shared, so it is copied out.
+type keptVersion struct {
+	*memory.Note
+
+	to memory.Revision // where it ends; 0: it is the last one
+}
+
 // isKept reports whether a query is of notes that are few beside the messages and notes that they come from.
 func isKept(q *memory.NoteQuery) bool {
 	return len(q.Kinds) == 1 && q.Kinds[0] != memory.KindNote && q.Kinds[0] != memory.KindMessage &&
-		!q.ByTime && q.Lacks == "" && len(q.States) == 0 && q.Sources == nil
+		!q.ByTime && !q.ByRevision && q.Lacks == "" && len(q.States) == 0 && q.Sources == nil
 }
 
 // listKept lists notes as the store does. ok is false when the store has to answer.
@@ -59,48 +76,61 @@ func (e *Engine) listKept(ctx context.Context, s tenant.Scope, v *memory.View, q
 	l := e.kept.open(v.Collection.ID)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.of.Layers) > 0 && v.At < l.of.At {
-		return nil, false, nil
-	}
-	if !l.continues(v) {
-		l.kinds = map[keptKind][]memory.Note{}
-	} else if err := e.catchUp(ctx, s, v, l); err != nil {
-		l.of.Layers = nil // it may be half done
+	list, err := e.openKept(ctx, s, v, l, keptKind{q.Kinds[0], q.Vector})
+	if err != nil || list == nil || v.At < list.from {
 		return nil, false, err
 	}
-	l.of = *v
-	k := keptKind{q.Kinds[0], q.Vector}
-	list, known := l.kinds[k]
-	if !known {
-		if list, err = e.readKept(ctx, s, v, k); err != nil {
-			return nil, false, err
-		}
-		l.kinds[k] = list
-	}
-	if q.Vector && slices.ContainsFunc(list, func(n memory.Note) bool { return len(n.Vector) == 0 }) {
-		delete(l.kinds, k) // a vector that is made later makes no new version
+	out = list.page(v.At, q)
+	if q.Vector && slices.ContainsFunc(out, func(n memory.Note) bool { return len(n.Vector) == 0 }) {
+		delete(l.kinds, keptKind{q.Kinds[0], q.Vector}) // a vector that is made later makes no new version
 		return nil, false, nil
 	}
-	out = pageOf(list, q)
 	e.kept.close(v.Collection.ID, l)
 	return out, true, nil
 }
 
-// continues reports whether lists can be brought up to date for a view from the log of its nearest layer.
-func (l *keptLists) continues(v *memory.View) bool {
+// openKept returns a list that has been brought to the revision of a view, or beyond; nil when there is none for it.
+func (e *Engine) openKept(ctx context.Context, s tenant.Scope, v *memory.View, l *keptLists, k keptKind) (*keptList, error) {
+	earlier, same := len(l.of.Layers) > 0 && v.At < l.of.At, l.isOf(v)
+	if earlier {
+		if !same {
+			return nil, nil //nolint:nilnil // see above
+		}
+		return l.kinds[k], nil
+	}
+	if !same || v.At-l.of.At > staleKept {
+		l.kinds = map[keptKind]*keptList{}
+	} else if err := e.catchUp(ctx, s, v, l); err != nil {
+		l.of.Layers = nil // it may be half done
+		return nil, err
+	}
+	l.of = *v
+	if l.kinds[k] == nil {
+		list, err := e.readKept(ctx, s, v, k)
+		if err != nil {
+			return nil, err
+		}
+		l.kinds[k] = list
+	}
+	return l.kinds[k], nil
+}
+
+// isOf reports whether lists are of the same logs as a view, so that the log of its nearest layer has all that differs.
+func (l *keptLists) isOf(v *memory.View) bool {
 	a, b := l.of.Layers, v.Layers
 	return len(a) > 0 && len(a) == len(b) && a[0].Collection == b[0].Collection && a[0].EraseEpoch == b[0].EraseEpoch && slices.EqualFunc(a[1:], b[1:], memory.Layer.Equal) &&
-		l.of.Collection.Embedder == v.Collection.Embedder && l.of.Collection.Reembedded == v.Collection.Reembedded && v.At-l.of.At <= staleKept
+		l.of.Collection.Embedder == v.Collection.Embedder && l.of.Collection.Reembedded == v.Collection.Reembedded
 }
 
 // readKept reads all notes of a kind.
-func (e *Engine) readKept(ctx context.Context, s tenant.Scope, v *memory.View, k keptKind) (out []memory.Note, err error) {
+func (e *Engine) readKept(ctx context.Context, s tenant.Scope, v *memory.View, k keptKind) (*keptList, error) {
+	out := &keptList{from: v.At}
 	q := memory.NoteQuery{Kinds: []memory.Kind{k.kind}, Limit: upkeepPage, ReadOptions: memory.ReadOptions{Vector: k.vector}}
 	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
 		return e.store.ListNotes(ctx, s, *v, q)
 	}
-	err = memory.EachNote(ctx, list, q, func(n *memory.Note) error {
-		out = append(out, *n)
+	err := memory.EachNote(ctx, list, q, func(n *memory.Note) error {
+		out.versions = append(out.versions, keptVersion{Note: new(*n)})
 		return nil
 	})
 	return out, err
@@ -121,52 +151,57 @@ func (e *Engine) catchUp(ctx context.Context, s tenant.Scope, v *memory.View, l 
 		if r.Note.From > v.At {
 			return nil
 		}
-		live := !r.Note.Deleted && (r.To == 0 || r.To > v.At)
 		for k, list := range l.kinds {
-			if n := r.Note; r.Note.Deleted || n.Kind == k.kind {
+			list.end(&r.Note)
+			if n := r.Note; n.Kind == k.kind && !n.Deleted && n.From > l.of.At {
 				if !k.vector {
 					n.Vector, n.Tokens, n.Embedder = nil, nil, ""
 				}
-				l.kinds[k] = replaceKept(list, &n, live)
+				i := list.after(n.ID)
+				list.versions = slices.Insert(list.versions, i, keptVersion{Note: &n})
 			}
 		}
 		return nil
 	})
+	for _, list := range l.kinds {
+		list.forget(v.At - keptBack)
+	}
 	return err
 }
 
-// replaceKept replaces a version in a list, or takes it out when it is not live. The list is changed in place: its notes
-// were copied out.
-func replaceKept(list []memory.Note, n *memory.Note, live bool) []memory.Note {
-	i, found := searchKept(list, n.ID)
-	switch {
-	case !live && found:
-		return slices.Delete(list, i, i+1)
-	case !live:
-		return list
-	case found:
-		list[i] = *n
-		return list
+// end ends the version that another one follows.
+func (l *keptList) end(n *memory.Note) {
+	if i := l.after(n.ID) - 1; i >= 0 && l.versions[i].ID == n.ID && l.versions[i].to == 0 && l.versions[i].From < n.From {
+		l.versions[i].to = n.From
 	}
-	return slices.Insert(list, i, *n)
 }
 
-func searchKept(list []memory.Note, id uuid.UUID) (int, bool) {
-	return slices.BinarySearchFunc(list, id, func(n memory.Note, id uuid.UUID) int { return compareIDs(n.ID, id) })
+// forget forgets what ended at a revision or before.
+func (l *keptList) forget(at memory.Revision) {
+	if at <= l.from {
+		return
+	}
+	l.from = at
+	l.versions = slices.DeleteFunc(l.versions, func(k keptVersion) bool { return k.to != 0 && k.to <= at })
 }
 
-// pageOf returns the page of a list that a query asks for.
-func pageOf(list []memory.Note, q *memory.NoteQuery) []memory.Note {
+// after returns where the notes behind an id begin.
+func (l *keptList) after(id uuid.UUID) int {
+	i, _ := slices.BinarySearchFunc(l.versions, id, func(k keptVersion, id uuid.UUID) int { return cmp.Or(compareIDs(k.ID, id), -1) })
+	return i
+}
+
+// page returns the page that a query asks for, at a revision.
+func (l *keptList) page(at memory.Revision, q *memory.NoteQuery) []memory.Note {
 	var out []memory.Note
-	from, to := 0, len(list)
+	from, to := 0, len(l.versions)
 	if q.After != uuid.Nil {
-		i, found := searchKept(list, q.After)
-		switch {
-		case q.Newest:
-			to = i
-		case found:
-			from = i + 1
-		default:
+		i := l.after(q.After)
+		if q.Newest {
+			for to = i; to > 0 && l.versions[to-1].ID == q.After; {
+				to--
+			}
+		} else {
 			from = i
 		}
 	}
@@ -174,18 +209,18 @@ func pageOf(list []memory.Note, q *memory.NoteQuery) []memory.Note {
 		out = make([]memory.Note, 0, min(q.Limit, max(to-from, 0)))
 	}
 	for i := range to - from {
-		n := &list[from+i]
+		n := l.versions[from+i]
 		if q.Newest {
-			n = &list[to-1-i]
+			n = l.versions[to-1-i]
 		}
 		if q.Limit > 0 && len(out) == q.Limit {
 			break
 		}
-		if q.Keyed && n.Key == "" || !n.Matches(q.Filter) {
+		if n.From > at || n.to != 0 && n.to <= at || q.Keyed && n.Key == "" || !n.Matches(q.Filter) {
 			continue
 		}
 		if q.Shared {
-			out = append(out, *n)
+			out = append(out, *n.Note)
 		} else {
 			out = append(out, n.Copy())
 		}
@@ -214,7 +249,7 @@ func (k *kept) open(collection uuid.UUID) *keptLists {
 func (k *kept) close(collection uuid.UUID, l *keptLists) {
 	notes := 0
 	for _, list := range l.kinds {
-		notes += len(list)
+		notes += len(list.versions)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

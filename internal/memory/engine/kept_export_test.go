@@ -7,6 +7,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
+// KeptBack is for how many revisions lists keep what was replaced.
+const KeptBack = keptBack
+
 // ListKept lists notes from what is kept; ok is false when the store has to answer.
 func (e *Engine) ListKept(ctx context.Context, s tenant.Scope, v memory.View, q memory.NoteQuery) (out []memory.Note, ok bool, err error) {
 	return e.listKept(ctx, s, &v, &q)

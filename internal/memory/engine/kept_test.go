@@ -14,10 +14,11 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/engine"
 )
 
 // Lists that are brought up to date from the log are those that the store reads, page by page, after all that was added, changed,
-// deleted and restored meanwhile, also in a fork. A listing of an earlier revision is left to the store.
+// deleted and restored meanwhile, also in a fork, and of the revisions shortly before. A listing of long before is left to the store.
 func TestKeptListsAreThoseOfTheStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{heuristic: true, policy: memory.PolicyNone})
@@ -62,9 +63,8 @@ func TestKeptListsAreThoseOfTheStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	check := func() {
+	checkAt := func(v memory.View) {
 		t.Helper()
-		v := w.view(c)
 		for _, q := range []memory.NoteQuery{
 			{Kinds: []memory.Kind{memory.KindFact}, Limit: 3},
 			{Kinds: []memory.Kind{memory.KindSession}, Limit: 100, Keyed: true},
@@ -95,6 +95,14 @@ func TestKeptListsAreThoseOfTheStore(t *testing.T) {
 			}
 		}
 	}
+	var views []memory.View
+	check := func() {
+		t.Helper()
+		views = append(views, w.view(c))
+		for _, v := range slices.Backward(views[max(0, len(views)-4):]) { // a decision that began before another one
+			checkAt(v)
+		}
+	}
 	for i := range 60 {
 		step(i)
 		if i%4 == 0 {
@@ -102,14 +110,17 @@ func TestKeptListsAreThoseOfTheStore(t *testing.T) {
 		}
 	}
 	early := w.view(c)
-	step(61)
+	views = nil
+	for i := range engine.KeptBack + 1 {
+		step(61 + i)
+	}
 	check()
 	if _, ok, err := w.engine.ListKept(t.Context(), w.s, early, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFact}}); ok || err != nil {
-		t.Errorf("an earlier revision is answered from what is kept: %v, %v", ok, err)
+		t.Errorf("a revision of long before is answered from what is kept: %v, %v", ok, err)
 	}
-	c = w.fork("kept")
+	c, views = w.fork("kept"), nil
 	for i := range 40 {
-		step(100 + i)
+		step(1000 + i)
 		if i%4 == 0 {
 			check()
 		}

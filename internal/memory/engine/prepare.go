@@ -29,11 +29,16 @@ func notesOf(job *memory.Job) ([]uuid.UUID, error) {
 	if job.Kind != memory.JobExchange {
 		return []uuid.UUID{job.Note}, nil
 	}
-	var p memory.ExchangeJob
+	p, err := exchangeOf(job)
+	return p.Messages, err
+}
+
+// exchangeOf returns the payload of an exchange job.
+func exchangeOf(job *memory.Job) (p memory.ExchangeJob, err error) {
 	if err := json.Unmarshal(job.Payload, &p); err != nil || len(p.Messages) == 0 {
-		return nil, fault.New(fault.Invalid, "the payload of the exchange job cannot be read; a newer version may have made it")
+		return p, fault.New(fault.Invalid, "the payload of the exchange job cannot be read; a newer version may have made it")
 	}
-	return p.Messages, nil
+	return p, nil
 }
 
 // preparation is what the first stage of a job made of its notes, before it is written.

@@ -92,8 +92,9 @@ func (r *refresh) start(ctx context.Context) error {
 		return r.e.store.ListNotes(ctx, r.s, r.v, q)
 	}
 	err = memory.EachNote(ctx, list, q, func(n *memory.Note) error {
+		_, queue := memory.SumsUp(n) // it has no analyst where the model could not be reached
 		switch {
-		case n.Analyst != memory.AnalystHeuristic:
+		case n.Analyst != memory.AnalystHeuristic && (n.Analyst != "" || !queue):
 			return nil
 		case again != nil && again.Reanalyzes(n.Kind):
 			return r.decideAgain(ctx, n)
@@ -172,6 +173,11 @@ func (r *refresh) enqueue(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		flushes, err := tx.Unended(ctx, memory.JobFlush)
+		if err != nil {
+			return err
+		}
+		tasks = append(tasks, flushes...)
 		for i := range tasks {
 			if after(tasks[i].ID, r.job.ID) && tasks[i].Shown(r.e.now()) != memory.JobScheduled {
 				p.Total++

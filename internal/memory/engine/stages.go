@@ -83,9 +83,9 @@ func (e *Engine) decidePrepared(ctx context.Context, s tenant.Scope, job *memory
 	if err != nil {
 		return err
 	}
-	ev := memory.Event{Kind: memory.EventNote}
-	if job.Kind == memory.JobExchange {
-		ev.Kind = memory.EventExchange
+	ev, err := notesEvent(job)
+	if err != nil {
+		return err
 	}
 	all := newTries(costs{})
 	all.spent.add(p.spent)

@@ -21,7 +21,7 @@ type stub struct {
 func (*stub) Name() string { return "stub" }
 
 func (*stub) Describe() memory.PolicyDescription {
-	return memory.PolicyDescription{Name: "stub", Exchanges: true}
+	return memory.PolicyDescription{Name: "stub", Exchanges: true, Guided: true}
 }
 
 func (*stub) CheckConfig(json.RawMessage) error { return nil }

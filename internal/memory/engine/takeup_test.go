@@ -210,8 +210,8 @@ func TestRefreshOfSessions(t *testing.T) {
 	}
 }
 
-// Of layers and of an agent's memory there is nothing to decide again: items are as they were said, knowledge is what the
-// published phrases state, and a summary of messages that left a window is not written twice. The job ends.
+// Of layers there is nothing to decide again: items are as they were said, and knowledge is what the published phrases state.
+// The job ends.
 func TestRefreshOfNothing(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"layered", "none"} {

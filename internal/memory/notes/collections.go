@@ -84,6 +84,8 @@ type CollectionView struct {
 type CollectionList struct {
 	Agent string // reference of an agent; "": all that the scope reaches
 	Name  string // only this name
+	// Parent lists only the forks of this collection, which is an id or a name; in no other order than that of names.
+	Parent string
 	// External lists only collections that have every id that is set in it.
 	External memory.External
 	Text     string // only those that have its words in their names, titles and ids
@@ -414,6 +416,9 @@ func (c *Collections) List(ctx context.Context, s tenant.Scope, q CollectionList
 	if q.Name != "" && q.Order != "" {
 		return nil, "", fault.InvalidField("order", "cannot be combined with name")
 	}
+	if q.Parent != "" && q.Order != "" {
+		return nil, "", fault.InvalidField("order", "cannot be combined with parent")
+	}
 	ask := memory.CollectionQuery{After: q.After, Limit: q.Limit + 1, External: q.External, Text: q.Text, Named: q.Named, Order: q.Order}
 	if q.Agent != "" {
 		a, err := c.agents.AgentByRef(ctx, s, q.Agent)
@@ -421,6 +426,13 @@ func (c *Collections) List(ctx context.Context, s tenant.Scope, q CollectionList
 			return nil, "", err
 		}
 		ask.Agent = &a.ID
+	}
+	if q.Parent != "" {
+		base, err := c.store.ResolveCollection(ctx, s, q.Parent)
+		if err != nil {
+			return nil, "", err
+		}
+		ask.Parent = base.ID
 	}
 	if q.Name != "" && q.After == "" {
 		ask.After = nameCursor(q.Name)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ type NewMessages struct {
 	Infer    *bool // nil: true; false stores the messages without running the policy
 	// OnDuplicate applies to exchanges whose messages have no ID; "": memory.DuplicateReturn.
 	OnDuplicate memory.OnDuplicate
+	Guidance    *memory.Guidance // what is to be learned from these messages; nil: what the policy learns by itself
 }
 
 // MessagesWritten is the result of AddMessages.
@@ -49,6 +51,7 @@ type MessagesWritten struct {
 	Job      *memory.Job // the last one enqueued; nil: none
 	Jobs     []uuid.UUID // all that were enqueued, in order
 	Replayed bool        // an earlier answer under the same idempotency key
+	Unguided string      // why the guidance is not followed; "": it is, or its job says why not
 }
 
 // AddMessages stores up to MaxMessages messages in one changeset, with their vectors if the
@@ -80,8 +83,15 @@ func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 	if err := r.Err(); err != nil {
 		return MessagesWritten{}, nil, err
 	}
+	guidance, err := screenGuidance(ctx, c, in.Guidance)
+	if err != nil {
+		return MessagesWritten{}, nil, err
+	}
 	list, err := n.newMessages(ctx, s, c, in.Messages)
 	if err != nil {
+		return MessagesWritten{}, nil, err
+	}
+	if err := n.markQuoted(ctx, s, c, list); err != nil {
 		return MessagesWritten{}, nil, err
 	}
 	w := &messageWriter{
@@ -90,13 +100,43 @@ func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 	if err := n.prepareMessages(ctx, s, c, list, w.infer); err != nil {
 		return MessagesWritten{}, nil, err
 	}
+	guided := false
 	if p, ok := n.policies.ByName(c.Policy); ok {
-		w.exchanges = p.Describe().Exchanges
+		w.exchanges, guided = p.Describe().Exchanges, p.Describe().Guided
 	}
 	if err := n.checkPersons(ctx, s, c, list); err != nil {
 		return MessagesWritten{}, nil, err
 	}
-	return w.write(ctx)
+	if guided {
+		w.guidance = guidance
+	}
+	out, seen, err := w.write(ctx)
+	if guidance != nil && !guided {
+		out.Unguided = fmt.Sprintf("the policy %s learns by its own rules", c.Policy)
+	}
+	return out, seen, err
+}
+
+// screenGuidance checks the guidance of an add, and applies the collection's setting about secrets to it; nil: none.
+func screenGuidance(ctx context.Context, c *memory.Collection, g *memory.Guidance) (*memory.Guidance, error) {
+	if g.IsZero() {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if err := g.Check(); err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(g)
+	if err == nil {
+		raw, err = c.ScreenJSON(ctx, "guidance", raw)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := new(memory.Guidance)
+	if err := json.Unmarshal(raw, out); err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "the guidance cannot be encoded")
+	}
+	return out, nil
 }
 
 // checkPersons refuses user messages of a second name, where the policy remembers one person.

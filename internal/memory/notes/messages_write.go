@@ -27,6 +27,7 @@ type messageWriter struct {
 	infer     bool
 	find      bool // an exchange that is there already is not written again
 	exchanges bool // the policy works on exchanges
+	guidance  *memory.Guidance
 
 	// joins is the exchange that the first messages belong to, found at the revision head. On the
 	// last try it is used even if the head has changed.
@@ -240,7 +241,7 @@ func (w *messageWriter) enqueue(ctx context.Context, tx memory.Tx, said []memory
 			Tenant: w.s.Tenant(), Collection: w.c.ID, Note: said[len(said)-1].ID,
 			Kind: memory.JobExchange, Stage: memory.StagePrepare, State: memory.JobQueued,
 		}
-		var payload memory.ExchangeJob
+		payload := memory.ExchangeJob{Guidance: w.guidance}
 		for i := range said {
 			payload.Messages = append(payload.Messages, said[i].ID)
 		}

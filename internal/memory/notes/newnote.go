@@ -25,11 +25,12 @@ type NewNote struct {
 	Tags       []string
 	Category   *string // nil: memory.DefaultCategory
 	Attributes map[string]any
-	Importance *float64   // nil: memory.DefaultImportance
-	OccurredAt *time.Time // nil: now
-	ExpiresAt  *time.Time // nil: never, unless TTLSeconds says it
-	TTLSeconds *int64     // how long from now; not beside ExpiresAt
-	Infer      *bool      // nil: true; false stores the note without running the policy
+	Importance *float64    // nil: memory.DefaultImportance
+	OccurredAt *time.Time  // nil: now
+	ExpiresAt  *time.Time  // nil: never, unless TTLSeconds says it
+	TTLSeconds *int64      // how long from now; not beside ExpiresAt
+	Infer      *bool       // nil: true; false stores the note without running the policy
+	Sources    []uuid.UUID // notes that it is of, which no caller sets
 	// OnDuplicate applies to notes without a key; "": memory.DuplicateReturn.
 	OnDuplicate memory.OnDuplicate
 }
@@ -99,7 +100,7 @@ func (in *NewNote) build(now time.Time, actor string, images bool) (memory.Note,
 	out := memory.Note{
 		ID: in.ID, Kind: in.Kind, Key: in.Key, Content: in.Content, Attributes: in.Attributes,
 		Category: memory.DefaultCategory, Importance: memory.DefaultImportance, State: memory.StateRaw,
-		Provenance: memory.Provenance{Actor: actor},
+		Provenance: memory.Provenance{Actor: actor, Sources: in.Sources},
 	}
 	if out.Kind == "" {
 		out.Kind = memory.KindNote

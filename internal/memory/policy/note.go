@@ -17,7 +17,9 @@ const PageSize = 500
 // EachNote calls each for every note of a query, oldest id first. It reads page by
 // page; the note is valid until each returns.
 func EachNote(ctx context.Context, d memory.Desk, q memory.NoteQuery, each func(*memory.Note)) error {
-	q.Limit = PageSize
+	if q.Limit = PageSize; q.Shared { // what is kept is not read
+		q.Limit = 20 * PageSize
+	}
 	return memory.EachNote(ctx, d.List, q, func(n *memory.Note) error {
 		each(n)
 		return nil

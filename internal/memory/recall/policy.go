@@ -22,7 +22,7 @@ func (r *Service) readingOf(c *memory.Collection) memory.Reading {
 	if !ok {
 		return memory.Reading{}
 	}
-	return p.Reading(c.PolicyConfig)
+	return memory.ReadingOf(p, c.PolicyConfig)
 }
 
 // applyReading sets what the caller of a query leaves to the collection's policy: how many hits, of

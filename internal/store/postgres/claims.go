@@ -37,7 +37,7 @@ UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.cl
 // lost lease is skipped; one that waits without any (for an endpoint that is paused) keeps its place.
 // due_collections has the same rules. Each subquery reads a few rows, however many jobs wait.
 //
-// The rules look at other rows than the one that is leased, so two claims at once could each find
+// The rules look at other rows than the one that is leased, so two concurrent claims could each find
 // that none is leased. Claims of one collection therefore take turns by an advisory lock, and each
 // sees what the one before it did. The lock of the head would serve too, but claims and writes need
 // not wait for each other. Seq is allocated under the head lock, which is held until the commit, so

@@ -162,6 +162,9 @@ func placeOf(o memory.CollectionOrder, c *memory.Collection) []any {
 // ListCollections implements store.CollectionRows.
 func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery, after *memory.Collection, now time.Time) ([]store.CollectionRow, error) {
 	list := listOf(cq.Order)
+	if cq.Parent != uuid.Nil { // by the index of names all collections would be read for a few forks
+		list.by = strings.Replace(list.by, "c.name", "c.name || ''", 1)
+	}
 	p := params{args: []any{s.Tenant()}}
 	where := "WHERE " + list.tenant + " = $1 AND c.state <> 'deleting'" + seenBy(&p, s, now) + p.ofCollections(&cq)
 	if after != nil {

@@ -1,5 +1,5 @@
 // Package postgres is the servers' engine of the store: Postgres 15 or newer with pgvector 0.8 or
-// newer, for many gateways and workers at once. It embeds store.Base and implements store.Session;
+// newer, for many concurrent gateways and workers. It embeds store.Base and implements store.Session;
 // its neighbor internal/store/sqlite does the same for the embedded engine.
 //
 // Every statement names the tenant, and every transaction sets it on the server, where row-level

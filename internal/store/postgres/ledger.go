@@ -82,7 +82,7 @@ const moreUse = `calls = m.calls + excluded.calls, prompt_tokens = m.prompt_toke
  completion_tokens = m.completion_tokens + excluded.completion_tokens`
 
 // AddModelUse implements memory.Ledger. Rows are written in the order of their keys, so that
-// processes that count at once do not wait for each other in a circle.
+// processes that count concurrently do not wait for each other in a circle.
 func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.ModelUse) error {
 	if err := sc.Check(); err != nil {
 		return err

@@ -25,7 +25,7 @@ const migrationLock = 0x736c6970_626f78
 // Migrate applies the migrations that are missing and grants the serving role the rights that it
 // needs, and no more; role "" is granted nothing. ownerURL connects as the owner of the tables,
 // directly: not through a pooler that uses another connection for each transaction. Migrate may run
-// twice, and in several processes at once.
+// twice, and in several processes concurrently.
 //
 // A role that does not exist, a missing extension and a database that a newer build has migrated
 // are Conflicts that say what to do.

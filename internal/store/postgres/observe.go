@@ -95,7 +95,7 @@ func describe(ctx context.Context, span trace.Span, texts ...string) (name strin
 			name = ""
 		}
 	}
-	if len(texts) > 1 { // one statement is no batch
+	if len(texts) > 1 { // one statement is not a batch
 		name = strings.TrimSpace("BATCH " + name)
 		span.SetAttributes(semconv.DBOperationBatchSize(len(texts)))
 	}

@@ -7,13 +7,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -50,6 +54,7 @@ type replicated struct {
 
 	standby string // its port
 	seen    *ports
+	metrics *sdkmetric.ManualReader
 }
 
 func newReplicated(t *testing.T) *replicated {
@@ -66,7 +71,10 @@ func newReplicated(t *testing.T) *replicated {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	r.bench = bench{Store: s}
+	r.bench, r.metrics = bench{Store: s}, sdkmetric.NewManualReader()
+	if err := s.MeasureReplica(sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.metrics))); err != nil {
+		t.Fatal(err)
+	}
 	tn, err := s.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "t"})
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +146,7 @@ func TestReplica(t *testing.T) {
 	}
 	until(t, "the standby has the notes", func() bool { _, at := r.log(r.open(t)); return at })
 	want("replayed", r.open(t), true, 1, "one", "two")
+	r.reports(true, 0)
 
 	r.psqlAt(r.standby, "SELECT pg_wal_replay_pause()")
 	until(t, "the standby pauses", func() bool { return r.paused() })
@@ -148,6 +157,7 @@ func TestReplica(t *testing.T) {
 	want("erased while the standby waits", r.open(t), false, 1, "one") // with no new revision
 	r.add("three")
 	want("written while the standby waits", r.open(t), false, 2, "one", "three")
+	r.reports(true, time.Millisecond)
 	if found, at := r.nearest(old); found != 1 || !at {
 		t.Fatalf("a view of before: %d found, at the standby: %t", found, at)
 	}
@@ -155,10 +165,47 @@ func TestReplica(t *testing.T) {
 	r.psqlAt(r.standby, "SELECT pg_wal_replay_resume()")
 	until(t, "the standby caught up", func() bool { _, at := r.log(r.open(t)); return at })
 	want("caught up", r.open(t), true, 2, "one", "three")
+	r.reports(true, 0)
 
 	r.services("down", "replica")
 	want("without the standby", r.open(t), false, 2, "one", "three")
 	want("and again", r.open(t), false, 2, "one", "three")
+	r.reports(false, 0)
+}
+
+// reports checks what an operator sees: whether the standby serves, and how far it is behind at least; 0: not at all.
+func (r *replicated) reports(serves bool, behind time.Duration) {
+	r.t.Helper()
+	facts, err := r.ReplicaFacts(r.t.Context())
+	if ok := err == nil; ok != serves || r.CheckReplica(r.t.Context()) == nil != serves {
+		r.t.Fatalf("the standby serves: %t, want %t: %v", ok, serves, err)
+	}
+	if serves && (!facts.Standby || facts.Lag < behind || behind == 0 && facts.Lag != 0) {
+		r.t.Errorf("the standby is %+v, want %s behind", facts, behind)
+	}
+	var read metricdata.ResourceMetrics
+	if err := r.metrics.Collect(r.t.Context(), &read); err != nil {
+		r.t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, m := range read.ScopeMetrics[0].Metrics {
+		switch d := m.Data.(type) {
+		case metricdata.Gauge[int64]:
+			got[m.Name] = float64(d.DataPoints[0].Value)
+		case metricdata.Gauge[float64]:
+			got[m.Name] = d.DataPoints[0].Value
+		case metricdata.Sum[int64]:
+			for _, p := range d.DataPoints {
+				outcome, _ := p.Attributes.Value(telemetry.ReplicaOutcome)
+				got[outcome.AsString()] = float64(p.Value)
+			}
+		}
+	}
+	lag, has := got["slipbox.replica.lag"]
+	if got["slipbox.replica.available"] == 1 != serves || has != serves || lag > 0 != (behind > 0) || got["served"] == 0 ||
+		got["behind"] == 0 && behind > 0 || got["failed"] > 0 == serves {
+		r.t.Errorf("the metrics are %v; serves: %t, behind: %s", got, serves, behind)
+	}
 }
 
 // paused reports whether the standby replays nothing.

@@ -103,7 +103,7 @@ func (q *session) SetUsage(_ context.Context, tenantID, layer, note uuid.UUID, u
 }
 
 // AddUsage implements memory.Reader. Notes that are no longer visible are skipped. Both statements
-// write rows in the order of the notes, so that gateways that flush at once never wait for each
+// write rows in the order of the notes, so that gateways that flush concurrently never wait for each
 // other in a circle.
 func (s *Store) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, deltas []memory.UsageDelta) error {
 	if err := v.Check(sc); err != nil {

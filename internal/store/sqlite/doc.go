@@ -5,7 +5,7 @@
 // The file is in WAL mode with synchronous=FULL, so a transaction that has returned is on disk.
 // Writes take BEGIN IMMEDIATE on a single connection. Reads use a pool of connections and are
 // bounded by the revisions of their view, so they need no transaction of their own. Several
-// processes may use the file at once.
+// processes may use the file concurrently.
 //
 // A layer is contiguous: from the first version of a note or link that it holds, exactly one
 // version (perhaps a tombstone) is live at every later bound. The statements rely on it, and Verify

@@ -38,7 +38,7 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 	}
 	var common strings.Builder
 	var commonArgs []any
-	// The signs make SQLite sort the found rows at once. It would merge the layers pair by pair, each row through all pairs.
+	// The signs make SQLite sort all found rows together. It would merge the layers pair by pair, each row through all pairs.
 	by, merged := "n.id "+order, "+id "+order
 	if p.ByTime {
 		by, merged = "n.occurred_at "+order+", n.id "+order, "+occurred_at "+order+", +id "+order

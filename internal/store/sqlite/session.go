@@ -44,7 +44,7 @@ type session struct {
 
 // pool hands out sessions. A place is taken before a connection is opened. The session that was
 // returned last is handed out first: its pages and statements are warm, and no more connections are
-// opened than are used at once.
+// opened than are used concurrently.
 type pool struct {
 	db     *sql.DB
 	places chan struct{} // one for each session that may be handed out

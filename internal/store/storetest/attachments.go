@@ -75,7 +75,7 @@ func attachBlocks(_ *testing.T, w *world) {
 	w.assertf(len(of) == 2 && of[0].Block == team.Block && of[0].Home == team.Home && !of[0].At.IsZero() && of[0].At.Equal(of[0].At.UTC().Truncate(time.Microsecond)), "of a block: %+v", of)
 	w.assertf(len(must(w.Attachments(w.ctx, w.all, memory.AttachmentQuery{Home: team.Home}))(w.t)) == 3, "of a home")
 
-	// What is not there, or is no block, is not attached.
+	// What is not there, or is not a block, is not attached.
 	note := w.add(team.Home, "no block")
 	for what, err := range map[string]error{
 		"an absent block":           w.tryAttach(memory.Attachment{Block: uuid.New(), Home: team.Home, Label: "x"}, bob.ID, memory.AttachRW),
@@ -194,7 +194,7 @@ func seededFork(_ *testing.T, w *world) {
 }
 
 // deleteAttached: a home is not deleted while its blocks are shown; a collection that goes takes its
-// attachments along at once.
+// attachments along immediately.
 func deleteAttached(_ *testing.T, w *world) {
 	team := w.block("blocks", "team")
 	c, d := w.collection("c"), w.collection("d")

@@ -57,7 +57,7 @@ func changesOneByOne(_ *testing.T, w *world) {
 	a, b := w.add(c.ID, "a"), w.add(c.ID, "b")
 	w.put(c.ID, memory.Note{ID: a.ID, Content: "a2"})
 	w.link(c.ID, a.ID, b.ID)
-	w.write(c.ID, func(tx memory.Tx) error { // one that comes and goes in a changeset is no change
+	w.write(c.ID, func(tx memory.Tx) error { // one that comes and goes in a changeset is not a change
 		n, err := tx.Put(w.ctx, memory.Note{Content: "short"})
 		w.noError(err)
 		return tx.Delete(w.ctx, n.ID)

@@ -146,7 +146,7 @@ func forkExternal(_ *testing.T, w *world) {
 	w.assertf(must(w.CollectionByExternal(w.ctx, w.all, e))(w.t).ID == c.ID, "the parent is found by its own")
 }
 
-// externalAtOnce: of many that create a collection with the same ids at once, one succeeds.
+// externalAtOnce: of many that create a collection with the same ids concurrently, one succeeds.
 func externalAtOnce(_ *testing.T, w *world) {
 	e := memory.External{User: "new@example.com"}
 	var made atomic.Int32

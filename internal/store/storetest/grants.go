@@ -126,7 +126,7 @@ func mostGrants(_ *testing.T, w *world) {
 	w.noError(w.CreateGrant(w.ctx, w.foreign, newGrant(w, w.key(w.foreign)), 3, memory.AuditEntry{}))
 }
 
-// grantsAtOnce: of many that use one refresh token at once, one finds it unused.
+// grantsAtOnce: of many that use one refresh token concurrently, one finds it unused.
 func grantsAtOnce(_ *testing.T, w *world) {
 	g := w.grant(w.all, w.key(w.all))
 	var found atomic.Int64

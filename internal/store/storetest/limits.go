@@ -68,7 +68,7 @@ func KeepsToLimits(tb testing.TB, s tenant.Scope, stores ...store.Store) {
 	}
 }
 
-// tally runs a burst at once and returns how many were accepted; the others must be QuotaExceeded.
+// tally runs a burst concurrently and returns how many were accepted; the others must be QuotaExceeded.
 func tally(tb testing.TB, fn func(i int) error) (accepted int) {
 	tb.Helper()
 	var mu sync.Mutex

@@ -242,6 +242,15 @@ func collectionOrders(_ *testing.T, w *world) {
 	} {
 		w.wantInvalid(errOf(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{Order: order, After: place})), "cursor")
 	}
+	base := all[2].ID
+	w.mustFork(w.mustFork(base, -1, "f1").ID, -1, "below f1")
+	w.mustFork(base, -1, "f3")
+	w.mustFork(base, -1, "f2")
+	for _, limit := range []int{1, 2, 50} {
+		got := strings.Join(names(w.all, memory.CollectionQuery{Parent: base, Limit: limit}), " ")
+		w.assertf(got == "f1 f2 f3", "forks, by %d: %s", limit, got)
+	}
+	w.wantFault(errOf(w.ListCollections(w.ctx, w.foreign, memory.CollectionQuery{Parent: base})), fault.NotFound)
 }
 
 // collectionWords: collections are found by parts of their names, titles and ids, in any letter case, within the scope.

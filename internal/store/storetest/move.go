@@ -265,6 +265,7 @@ func MoveRefused(t *testing.T, open func(*testing.T) Harness, seed uint64, sourc
 	refused("a file of something else", []byte("{\"format\":\"other\"}\n"), "no file that")
 	schema := fmt.Appendf(nil, `"schema":%d`, store.MoveSchema)
 	refused("a newer schema", bytes.Replace(file, schema, []byte(`"schema":99`), 1), "newer build")
+	refused("a schema from before the first release", bytes.Replace(file, schema, []byte(`"schema":23`), 1), "older build")
 	refused("an older schema", bytes.Replace(file, schema, []byte(`"schema":0`), 1), "older build")
 
 	// A source that fails during the import leaves nothing behind.

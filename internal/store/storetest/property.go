@@ -17,7 +17,7 @@ import (
 
 // RandomHistories compares random histories of a tenant with a model. The model has a map of
 // the visible notes for each revision of each collection; it has no layers, tombstones
-// or intervals. Nothing happens at once.
+// or intervals. Nothing happens concurrently.
 func RandomHistories(t *testing.T, h Harness) {
 	t.Helper()
 	var runs atomic.Int64

@@ -4,13 +4,14 @@ import asyncio
 import uuid
 from typing import Any
 
+import pytest
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 from slipbox import External, Slipbox
-from slipbox.langchain import SlipboxChatHistory, SlipboxRetriever, memory_tools
+from slipbox.langchain import SlipboxChatHistory, SlipboxRetriever, SlipboxVectorStore, memory_tools
 
 
 def texts(documents: list[Document]) -> list[str]:
@@ -27,6 +28,52 @@ def test_retriever(client: Slipbox) -> None:
     assert document.id == made.note.id and document.metadata["tags"] == ["trip"] and document.metadata["score"] > 0
     chain: Runnable[str, list[str]] = retriever | RunnableLambda(texts)
     assert asyncio.run(chain.ainvoke("Who repairs bicycles?")) == ["Rosa repairs bicycles in Porto."]
+    client.forget_external(ids)
+
+
+def test_vector_store(client: Slipbox) -> None:
+    """Documents are added, found by filters, replaced and deleted, in a collection that has other notes, too."""
+    ids: External = {"user": str(uuid.uuid4())}
+    client.create_note(ids, content="The ferry to Naxos is a note, and no document.", create="amem")
+    store = SlipboxVectorStore.from_texts(
+        ["The ferry to Naxos leaves at nine.", "The ferry to Paros leaves at ten.", "Rosa repairs bicycles."],
+        None,
+        [{"island": "Naxos", "year": 2024, "by": {"name": "Ida"}}, {"island": "Paros", "year": 2025}, {}],
+        ids=["naxos", "paros", "rosa"],
+        client=client,
+        collection=ids,
+    )
+    assert [d.id for d in store.similarity_search("When does the ferry to Naxos leave?", k=1)] == ["naxos"]
+    for filter, want in (
+        ({"island": "Paros"}, ["paros"]),
+        ({"year": {"$gt": 2024}}, ["paros"]),
+        ({"by": {"name": "Ida"}}, ["naxos"]),
+        ({"island": {"$in": ["Paros", "Milos"]}}, ["paros"]),
+        ({"island": {"$nin": ["Paros"]}, "year": 2024}, ["naxos"]),
+        ({"island": None}, ["rosa"]),
+    ):
+        assert [d.id for d in store.similarity_search("ferry", filter=filter)] == want, filter
+    ((document, score),) = store.similarity_search_with_relevance_scores("ferry to Paros", k=1)
+    assert document.metadata == {"island": "Paros", "year": 2025} and 0 < score <= 1
+    with pytest.raises(ValueError, match=r"\$near"):
+        store.similarity_search("ferry", filter={"year": {"$near": 1}})
+    # The same id takes the place of a document, and the same text without one does not.
+    assert store.add_texts(["The ferry to Naxos leaves at noon."], [{"island": "Naxos"}], ids=["naxos"]) == ["naxos"]
+    assert store.get_by_ids(["naxos", "none"]) == [
+        Document(page_content="The ferry to Naxos leaves at noon.", id="naxos", metadata={"island": "Naxos"})
+    ]
+    first, second = store.add_documents([Document(page_content="Twice."), Document(page_content="Twice.")])
+    assert first != second and len(store.get_by_ids([first, second])) == 2
+    assert [d.id for d in store.as_retriever(search_kwargs={"k": 1}).invoke("bicycles")] == ["rosa"]
+    # A search shows once what is there twice.
+    assert len(asyncio.run(store.asimilarity_search("ferry", k=10))) == 4
+    store.delete(["paros"])
+    assert store.get_by_ids(["paros"]) == []
+    store.delete()
+    assert store.similarity_search("ferry", k=10) == []
+    assert [hit.note.content for hit in client.search(ids, query="ferry").hits] == [
+        "The ferry to Naxos is a note, and no document."
+    ]
     client.forget_external(ids)
 
 

@@ -35,6 +35,7 @@ export const READS: ReadonlySet<string> = new Set([
 /** Paths whose POST creates a missing collection when the header Slipbox-Create says so. */
 export const CREATES: ReadonlySet<string> = new Set([
   '/v1/collections/{collection}/messages',
+  '/v1/collections/{collection}/files',
   '/v1/collections/{collection}/chat',
   '/v1/chat/completions',
   '/v1/responses',

@@ -701,10 +701,10 @@ export interface paths {
          * @description For a collection that started without a model. A job lists what has `analyst: heuristic`, and enqueues that
          *     its events are decided again: notes of `amem` are described and linked again, except for what their writer
          *     supplied; exchanges of `mem0` and `mem0g` are extracted from again, and only a decision that names a fact
-         *     changes or retires it; summaries, profiles and sessions of `mem0`, `memorybank` and `memoryos` are written
-         *     again. What `layered` and `memgpt` keep is not taken up. The job ends when that work has ended. While such a
-         *     job waits or runs, it is the answer; repeating it later takes up only what is left. `409` where the
-         *     collection has no model.
+         *     changes or retires it; summaries, profiles and sessions of `mem0`, `memorybank` and `memoryos`, and the
+         *     summary of the messages that have left the window of `memgpt`, are written again. What `layered` keeps is
+         *     not taken up. The job ends when that work has ended. While such a job waits or runs, it is the answer;
+         *     repeating it later takes up only what is left. `409` where the collection has no model.
          */
         post: operations["refreshCollection"];
         delete?: never;
@@ -1347,7 +1347,8 @@ export interface paths {
          * Upload a file
          * @description A job reads the text of the file (.txt, .md, .html, .csv, .docx, .pdf; at most 50 MiB), in a process of its own that is
          *     ended when it takes too much time or memory, and cuts it into passages of at most 300 tokens. `state` is `ready` when
-         *     all of it is stored; when it cannot be read, the job fails and `error` says why. A name that the folder has is 409.
+         *     all of it is stored; when it cannot be read, the job fails and `error` says why. A name that the folder has is 409, or 200
+         *     where the bytes are the same.
          */
         post: operations["uploadFile"];
         delete?: never;
@@ -1372,6 +1373,52 @@ export interface paths {
          * @description The file and its text are no longer listed or found. With `erase`, no version of them remains, in forks of the folder too.
          */
         delete: operations["deleteFile"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{collection}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the files of a collection */
+        get: operations["listCollectionFiles"];
+        put?: never;
+        /**
+         * Add a file to a collection
+         * @description A collection of any policy. A job reads the text of the file (.txt, .md, .html, .csv, .docx, .pdf; at most 50 MiB), in a
+         *     process of its own, and stores it as notes of kind `passage`, of at most 300 tokens each, whose `provenance` names the
+         *     file and whose `attributes` its name, page and line. Searches, contexts and chats find and cite them; no policy derives
+         *     anything from them. The same bytes again are the file that is there (200), unless it could not be read: then a job reads
+         *     it again. A name whose file has other bytes is 409.
+         */
+        post: operations["addFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/collections/{collection}/files/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a file of a collection */
+        get: operations["getCollectionFile"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete or erase a file of a collection
+         * @description The file and its text are no longer listed or found. With `erase`, no version of them remains, in forks of the collection too.
+         */
+        delete: operations["deleteCollectionFile"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3615,6 +3662,24 @@ export interface components {
              */
             infer?: boolean;
             on_duplicate?: components["schemas"]["OnDuplicate"];
+            guidance?: components["schemas"]["Guidance"];
+        };
+        /**
+         * @description What a model learns from these messages alone; no setting of the collection. `mem0` and `mem0g` follow it where a model is
+         *     configured. Where it is not followed, `unguided` of the answer or of the job's result says why.
+         */
+        Guidance: {
+            /** @description What to note, and how to word it. */
+            instructions?: string;
+            /** @description Only what belongs to this is learned. */
+            includes?: string;
+            /** @description What belongs to this is not learned. */
+            excludes?: string;
+            /** @description What is learned is tagged with those that fit. */
+            categories?: {
+                name: string;
+                description?: string;
+            }[];
         };
         /**
          * @description A text that the user said, or `role` and `content`, or a pair of `user` and `assistant`. A pair makes two messages
@@ -3693,6 +3758,8 @@ export interface components {
             revision: components["schemas"]["Revision"];
             /** @description The last job that the messages caused; absent if there is none. */
             job?: components["schemas"]["JobRef"];
+            /** @description Why the guidance is not followed; without `wait=evolved` it may be in the job's result only. */
+            unguided?: string;
             /** @description With `wait=evolved` and the scope `notes:read`: what the jobs that have ended derived from the messages, such as facts. It is empty when nothing was learned, and with policies that keep messages as they are. */
             learned?: components["schemas"]["LearnedMemory"][];
         };
@@ -4821,7 +4888,8 @@ export interface components {
         };
         FileAccepted: {
             file: components["schemas"]["File"];
-            job: components["schemas"]["JobRef"];
+            /** @description Reads the file; absent where it was there already. */
+            job?: components["schemas"]["JobRef"];
         };
         FileList: {
             items: components["schemas"]["File"][];
@@ -6325,6 +6393,13 @@ export interface components {
             confidence?: number;
             /** @description Notes that a fact was derived from. */
             sources?: string[];
+            /** @description Name of the file that the note is a passage of. */
+            file?: string;
+            /**
+             * Format: int64
+             * @description Page of the file; absent where it has none.
+             */
+            page?: number;
         };
         HotNote: {
             note: components["schemas"]["Note"];
@@ -7515,9 +7590,11 @@ export interface operations {
                 q?: string;
                 /** @description `true`: only collections with ids in `external`; `false`: only those without. */
                 named?: "true" | "false";
+                /** @description Only the forks of this collection, by its id or name; not the forks of these. */
+                parent?: components["schemas"]["Ref"];
                 /**
                  * @description By name; by creation, `newest` or `oldest` first; `updated`: the last written first; `user`: those with ids in `external`, by
-                 *     these. `name` as a filter is combined with no other order.
+                 *     these. `name` and `parent` as filters are combined with no other order.
                  */
                 order?: "name" | "newest" | "oldest" | "updated" | "user";
             };
@@ -9091,6 +9168,8 @@ export interface operations {
             query?: {
                 /** @description Only summaries of this period. */
                 period?: components["schemas"]["SummaryPeriod"];
+                /** @description By creation. */
+                order?: "oldest" | "newest";
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
@@ -9115,7 +9194,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of summaries, in the order of their creation. */
+            /** @description A page of summaries. */
             200: {
                 headers: {
                     "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
@@ -10124,6 +10203,15 @@ export interface operations {
             };
         };
         responses: {
+            /** @description The file, which was there already. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileAccepted"];
+                };
+            };
             /** @description The file, and the job that reads it. */
             202: {
                 headers: {
@@ -10192,6 +10280,200 @@ export interface operations {
             path: {
                 /** @description Id or name of a folder. */
                 folder: components["parameters"]["folderPath"];
+                /** @description Id of a file. */
+                file: components["parameters"]["filePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was erased, with `erase`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureReport"];
+                };
+            };
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    listCollectionFiles: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: components["parameters"]["limit"];
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of files, oldest first. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["RevisionGone"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    addFile: {
+        parameters: {
+            query?: {
+                /** @description When the file expires, with its passages. */
+                expires_at?: components["schemas"]["ExpiresAt"];
+                /** @description How long until it expires, in seconds. Not beside `expires_at`. */
+                ttl_seconds?: components["schemas"]["TTL"];
+            };
+            header?: {
+                /**
+                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
+                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
+                 *     it is.
+                 */
+                "Slipbox-Create"?: components["parameters"]["create"];
+            };
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /** @description The file, with its name. */
+                    file: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The file, which was there already. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileAccepted"];
+                };
+            };
+            /** @description The file, and the job that reads it. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileAccepted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+            507: components["responses"]["StorageFull"];
+        };
+    };
+    getCollectionFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
+                /** @description Id of a file. */
+                file: components["parameters"]["filePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["File"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Invalid"];
+            429: components["responses"]["TooManyRequests"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    deleteCollectionFile: {
+        parameters: {
+            query?: {
+                /** @description `true` removes every version, for good. */
+                erase?: components["parameters"]["erase"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
+                 *     `app`, `run`.
+                 */
+                collection: components["parameters"]["collectionPath"];
                 /** @description Id of a file. */
                 file: components["parameters"]["filePath"];
             };

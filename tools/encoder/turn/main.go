@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// batch is how many texts are encoded at once.
+// batch is how many texts are encoded together.
 const batch = 256
 
 // reading is a way to read a text, and the centers of the vectors that it makes.

@@ -24,10 +24,11 @@ const leastCosine = -1
 // learn extracts facts from an exchange and decides about each. Without messages that may
 // be learned from, no model is asked. When an answer cannot be used, nothing is written
 // and the whole exchange is pending.
-func (p *Policy) learn(ctx context.Context, d memory.Desk, c *Config, messages []memory.Note) (memory.Decision, error) {
+func (p *Policy) learn(ctx context.Context, d memory.Desk, c *Config, messages []memory.Note, g *memory.Guidance) (memory.Decision, error) {
 	out := Outcome{Policy: p.Name(), Decision: decisionNothing}
 	dec := memory.Decision{Cause: memory.CauseExtract}
 	x := newExchange(c, messages)
+	x.guidance = g
 	if c.MemoryType == memoryProcedural {
 		dec.Follow = recordTasks(&x)
 		out.addFollows(dec.Follow...)

@@ -32,7 +32,8 @@ type exchange struct {
 	session   any
 	terms     []textTerms // of each of messages
 	allTerms  textTerms
-	evidence  *evidence // of the messages and, once facts are extracted, of the background
+	evidence  *evidence        // of the messages and, once facts are extracted, of the background
+	guidance  *memory.Guidance // what its caller wants to be learned; nil: nothing in particular
 }
 
 // newExchange returns the exchange of an event's messages, which are oldest first.
@@ -138,6 +139,8 @@ type extractMaterial struct {
 	Summary string   `json:"summary,omitempty"`
 	Recent  []string `json:"recent,omitempty"`
 	New     []string `json:"new"`
+
+	Guidance *memory.Guidance `json:"guidance,omitempty"`
 }
 
 // candidate is an extracted fact, with what is decided about it.
@@ -166,7 +169,7 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 	}
 	x.assignSpeaker(recent)
 	in := ExtractInput{Summary: summary, Max: c.MaxFacts, Chars: c.FactChars, OfAgent: c.ExtractFrom == fromAssistant}
-	m := extractMaterial{Summary: summary}
+	m := extractMaterial{Summary: summary, Guidance: x.guidance}
 	for i := range recent {
 		u := memory.UtteranceOf(&recent[i])
 		if c.RecentChars > 0 {
@@ -180,6 +183,9 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 		m.New = append(m.New, spokenLine(&u))
 	}
 	prompt := p.prompts.extract
+	if x.guidance != nil {
+		prompt = p.prompts.guidedPrompt()
+	}
 	prompt.Schema = boundFacts(prompt.Schema, c, in.New)
 	var by memory.Analyst
 	if c.Extraction == extractQuoted {
@@ -190,9 +196,12 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 		lenient: lenientFacts, check: policy.CheckTypes[Extraction],
 	})
 	out.Extract = &Phase{}
-	out.Extract.addCall(p.prompts.extract.Version, &answer)
+	out.Extract.addCall(prompt.Version, &answer)
 	if err != nil {
 		return nil, err
+	}
+	if x.guidance != nil && answer.Analyst == memory.AnalystHeuristic {
+		out.Unguided = unguided
 	}
 	e, err := policy.DecodeAnswer[Extraction](answer.JSON, "extract")
 	if err != nil {
@@ -201,7 +210,9 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 	out.Extract.Facts = len(e.Facts)
 	facts, notSaid := e.quotedFacts(x)
 	out.Dropped.NotSaid += notSaid
-	return newCandidates(c, x, facts, extractContext{summary, recent}, &answer, &out.Dropped), nil
+	list := newCandidates(c, x, facts, extractContext{summary, recent}, &answer, &out.Dropped)
+	e.categorize(x.guidance, list)
+	return list, nil
 }
 
 // exchangeMessages is how many messages of full length an extraction sees. An exchange may

@@ -68,8 +68,22 @@ func collectFacts(v any, depth int, into *[]quotedFact) {
 		}
 	case map[string]any:
 		said, _ := v["said"].(string)
-		*into = append(*into, quotedFact{Said: said, Fact: factFromObject(v)})
+		*into = append(*into, quotedFact{Said: said, Fact: factFromObject(v), Categories: textsIn(v["categories"])})
 	}
+}
+
+// textsIn returns the texts of a list, or a text alone.
+func textsIn(v any) (out []string) {
+	if s, ok := v.(string); ok {
+		return []string{s}
+	}
+	list, _ := v.([]any)
+	for _, x := range list {
+		if s, ok := x.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // factFromObject returns the fact in an object; "" when there is none.

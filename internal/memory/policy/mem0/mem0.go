@@ -38,7 +38,7 @@ type Policy struct {
 }
 
 // prompts are those of the facts; the graph has its own.
-type prompts struct{ extract, decide, summarize, procedure policy.Prompt }
+type prompts struct{ extract, guidance, decide, summarize, procedure policy.Prompt }
 
 // New returns the policy "mem0": facts. models are the names of further models that a
 // collection may choose.
@@ -64,7 +64,7 @@ func NewGraph(models ...string) (*Policy, error) {
 func newMem0(d memory.PolicyDescription, c Config, models []string) (*Policy, error) {
 	p := Policy{defaults: c, models: models}
 	for version, into := range map[string]*policy.Prompt{
-		"extract@2": &p.prompts.extract, "decide@4": &p.prompts.decide, "summarize@2": &p.prompts.summarize, "procedure@2": &p.prompts.procedure,
+		"extract@2": &p.prompts.extract, "guidance@1": &p.prompts.guidance, "decide@4": &p.prompts.decide, "summarize@2": &p.prompts.summarize, "procedure@2": &p.prompts.procedure,
 	} {
 		loaded, err := policy.LoadPrompt(files, "mem0/"+version)
 		if err != nil {
@@ -76,7 +76,7 @@ func newMem0(d memory.PolicyDescription, c Config, models []string) (*Policy, er
 	if p.graph, err = newGraphPart(); err != nil {
 		return nil, err
 	}
-	d.Exchanges = true
+	d.Exchanges, d.Guided = true, true
 	p.Described, err = policy.Describe(d, c, settings())
 	return &p, err
 }
@@ -125,7 +125,7 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 	}
 	switch e.Kind {
 	case memory.EventExchange:
-		return p.learn(ctx, d, &c, e.Messages)
+		return p.learn(ctx, d, &c, e.Messages, e.Guidance)
 	case memory.EventNote:
 		return p.decideNote(ctx, d, &c, e.Note)
 	case memory.EventTask:
@@ -139,7 +139,7 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 func (p *Policy) decideNote(ctx context.Context, d memory.Desk, c *Config, n memory.Note) (dec memory.Decision, err error) {
 	switch n.Kind {
 	case memory.KindNote, memory.KindMessage:
-		dec, err = p.learn(ctx, d, c, []memory.Note{n})
+		dec, err = p.learn(ctx, d, c, []memory.Note{n}, nil)
 	case memory.KindFact:
 		out := Outcome{Policy: p.Name(), Decision: policy.DecisionKeep}
 		dec.Follow = expiryTasks(d.Now(), n)

@@ -692,3 +692,28 @@ func TestMem0UnrelatedIsNotAsked(t *testing.T) {
 		t.Errorf("asked %d times; facts %q", decided(), got)
 	}
 }
+
+// TestMem0Guidance compares the prompt with guidance with its golden file, with hostile text in all places. An answer's categories
+// are tags as far as the caller has named them.
+func TestMem0Guidance(t *testing.T) {
+	t.Parallel()
+	k := newTestDesk(t, newTestMem0(t), "")
+	k.answerWith("extract", `{"facts":[{"said":"I like green tea.","fact":"Ada likes green tea.","categories":["drinks","other"]},{"said":"","fact":"Ada likes tea.","categories":"drinks"}]}`)
+	m := k.addMessage(memory.RoleUser, "I like green tea. "+policytest.Hostile, withAttribute(memory.AttrName, "Ada"))
+	e := memory.Event{Kind: memory.EventExchange, Messages: []memory.Note{m}, Guidance: &memory.Guidance{
+		Instructions: "Be brief. " + policytest.Hostile, Includes: "tea " + policytest.Hostile, Excludes: "coffee " + policytest.Hostile,
+		Categories: []memory.Category{{Name: "drinks", Description: policytest.Hostile}, {Name: "food"}},
+	}}
+	o := readOutcome(t, k.decide(e))
+	call := k.called("extract")[0]
+	policytest.Golden(t, "golden/guidance.v1.txt", policytest.PromptText(call))
+	if strings.Count(call.Prompt, "<memory-data>") != 1 || strings.Count(call.Prompt, "</memory-data>") != 1 {
+		t.Errorf("the marks are forged:\n%s", call.Prompt)
+	}
+	if o.Unguided != "" || o.Extract.Prompt != "mem0/extract@2+mem0/guidance@1" {
+		t.Errorf("the outcome is %+v", o)
+	}
+	if tags := k.fact("Ada likes green tea.").Tags; !slices.Equal(tags, []string{"drinks"}) {
+		t.Errorf("the tags are %v", tags)
+	}
+}

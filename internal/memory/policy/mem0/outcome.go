@@ -32,6 +32,7 @@ type Outcome struct {
 	Stale    []uuid.UUID     `json:"stale,omitempty"`   // facts that were marked because their message was deleted
 	Follow   []string        `json:"follow,omitempty"`  // deferred tasks
 	Graph    any             `json:"graph,omitempty"`
+	Unguided string          `json:"unguided,omitempty"` // why the guidance of the add was not followed
 }
 
 // Phase is one phase of an exchange.

@@ -22,7 +22,8 @@ type ExtractInput struct {
 type Extraction struct {
 	Facts []string `json:"facts"` // short, self-contained, with absolute dates; none for small talk
 
-	said []string // the words that say each, as the model copied them; "": not given
+	said       []string   // the words that say each, as the model copied them; "": not given
+	categories [][]string // of each
 }
 
 // Operation is what is done with a candidate fact.

@@ -20,7 +20,7 @@ func (e *Extraction) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &lists); err != nil {
 		return fmt.Errorf("read the facts: %w", err)
 	}
-	*e = Extraction{Facts: make([]string, len(lists.Facts)), said: make([]string, len(lists.Facts))}
+	*e = Extraction{Facts: make([]string, len(lists.Facts)), said: make([]string, len(lists.Facts)), categories: make([][]string, len(lists.Facts))}
 	for i, fact := range lists.Facts {
 		if json.Unmarshal(fact, &e.Facts[i]) == nil {
 			continue
@@ -29,7 +29,7 @@ func (e *Extraction) UnmarshalJSON(raw []byte) error {
 		if err := json.Unmarshal(fact, &q); err != nil {
 			return fmt.Errorf("read the facts: %w", err)
 		}
-		e.Facts[i], e.said[i] = q.Fact, q.Said
+		e.Facts[i], e.said[i], e.categories[i] = q.Fact, q.Said, q.Categories
 	}
 	return nil
 }
@@ -38,6 +38,8 @@ func (e *Extraction) UnmarshalJSON(raw []byte) error {
 type quotedFact struct {
 	Said string `json:"said"` // the words of the messages; "": not given
 	Fact string `json:"fact"`
+	// Categories are names that the caller of the add has chosen.
+	Categories []string `json:"categories,omitempty"`
 }
 
 // quotedFacts returns the facts whose quotation is in the new messages, or that have none, and how many others there are.

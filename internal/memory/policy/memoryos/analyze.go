@@ -71,7 +71,7 @@ func (r *run) analyzeHot(ctx context.Context) error {
 	return nil
 }
 
-// analyze takes profile and knowledge from the pages of a session that were not analyzed, both at once. done is false
+// analyze takes profile and knowledge from the pages of a session that were not analyzed, both concurrently. done is false
 // when the pages stay as they are, because one of the answers is missing.
 func (r *run) analyze(ctx context.Context, s *session, reason string) (done bool, err error) {
 	pages, left, err := r.freshPages(ctx, s)
@@ -447,6 +447,7 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 		r.dec.Deletes = append(r.dec.Deletes, old.ID)
 		r.dec.Learned = append(r.dec.Learned, memory.Learned{Memory: old.Content, Event: memory.LearnedDelete, Note: old.ID})
 	}
+	r.known[of] = known
 	return nil
 }
 
@@ -464,8 +465,12 @@ func filled(known []memory.Note) int {
 	return len(known) - quoted + (quoted+QuotedAs-1)/QuotedAs
 }
 
-// knowledge returns the entries of one kind, oldest first, as they are after what was decided so far.
+// knowledge returns the entries of one kind, oldest first, as they are after what was decided so far: one decision may analyze
+// several sessions.
 func (r *run) knowledge(ctx context.Context, of string) ([]memory.Note, error) {
+	if known, ok := r.known[of]; ok {
+		return known, nil
+	}
 	var out []memory.Note
 	err := policy.EachNote(ctx, r.d, memory.NoteQuery{
 		Kinds: []memory.Kind{memory.KindKnowledge}, Filter: filter.AttributeIs(AttrOf, of), ReadOptions: memory.ReadOptions{Vector: true, Shared: true},

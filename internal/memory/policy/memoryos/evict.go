@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -56,38 +55,18 @@ func (r *run) evict(ctx context.Context) error {
 // victim returns the session that leaves: the least used or the coldest one, except the newest.
 func (r *run) victim(live []*session) *session {
 	age := slices.Clone(live)
-	slices.SortStableFunc(age, func(a, b *session) int { return compareIDs(a.note.ID, b.note.ID) })
-	var best *session
-	var least rank
-	for i, s := range age[:max(1, len(age)-max(1, r.c.MidCapacity/graceShare))] { // of equal ones the oldest
-		if of := r.rankOf(s); i == 0 || of.compare(least) < 0 {
-			best, least = s, of
-		}
-	}
-	return best
+	slices.SortFunc(age, func(a, b *session) int { return compareIDs(a.note.ID, b.note.ID) })
+	return slices.MinFunc(age[:max(1, len(age)-max(1, r.c.MidCapacity/graceShare))], r.compareUse) // of equal ones the oldest
 }
 
-// rank says how early a session leaves.
-type rank struct {
-	read  int64
-	visit time.Time // the last one; zero when it cannot be read
-	heat  float64
-}
-
-// rankOf returns the rank of a session: by its heat alone where the coldest one leaves.
-func (r *run) rankOf(s *session) (out rank) {
+// compareUse orders sessions by how early they leave: by heat alone where the coldest one leaves.
+func (r *run) compareUse(a, b *session) int {
 	if r.c.Eviction != EvictColdest {
-		out.read = s.usage.AccessCount
-		if at, err := time.Parse(time.RFC3339Nano, s.state.Visited(s.usage)); err == nil {
-			out.visit = at
+		if order := cmp.Or(cmp.Compare(a.usage.AccessCount, b.usage.AccessCount), a.visited().at.Compare(b.visited().at)); order != 0 {
+			return order
 		}
 	}
-	out.heat = r.heat(s)
-	return out
-}
-
-func (a rank) compare(b rank) int {
-	return cmp.Or(cmp.Compare(a.read, b.read), a.visit.Compare(b.visit), cmp.Compare(a.heat, b.heat))
+	return cmp.Compare(r.heat(a), r.heat(b))
 }
 
 func (r *run) evictReason(s *session, live int) string {
@@ -146,7 +125,7 @@ func (r *run) remove(ctx context.Context, s *session) error {
 }
 
 // followSession makes the pages of a session go where it went. Those of a deleted one are evicted, so that contexts and searches agree:
-// searches find pages by their session. Those of a restored one are pages again. uuid.Nil is no session.
+// searches find pages by their session. Those of a restored one are pages again. uuid.Nil is not a session.
 func (r *run) followSession(ctx context.Context, session uuid.UUID) error {
 	if session == uuid.Nil {
 		return nil

@@ -25,16 +25,35 @@ func recency(last, now time.Time, tau time.Duration) float64 {
 	}
 }
 
-// recencyOf is recency of a last visit in RFC 3339; "" is none. One that cannot be read has the recency 0.1.
-func recencyOf(last string, now time.Time, tau time.Duration) float64 {
-	if last == "" {
-		return 1
+// visit is when a session was last visited.
+type visit struct {
+	of         string    // as the session keeps it, RFC 3339; "": never
+	at         time.Time // zero: never, or it cannot be read
+	unreadable bool
+}
+
+func readVisit(of string) visit {
+	if of == "" {
+		return visit{}
 	}
-	at, err := time.Parse(time.RFC3339Nano, last)
-	if err != nil {
+	at, err := time.Parse(time.RFC3339Nano, of)
+	return visit{of: of, at: at, unreadable: err != nil}
+}
+
+// orAccess returns the later one of a visit and of an access. A visit that cannot be read stays so.
+func (v visit) orAccess(at time.Time) visit {
+	if !v.unreadable && at.After(v.at) {
+		v.at = at
+	}
+	return v
+}
+
+// recency returns the recency of a visit; of one that cannot be read it is 0.1.
+func (v visit) recency(now time.Time, tau time.Duration) float64 {
+	if v.unreadable {
 		return unreadableRecency
 	}
-	return recency(at, now, tau)
+	return recency(v.at, now, tau)
 }
 
 // Heat returns alpha·visits + beta·interaction + gamma·recency.

@@ -71,7 +71,7 @@ func TestHeat_C222(t *testing.T) {
 		strings.Repeat("9", 70_000):      0.1,
 		"2026-03-04T12:00:00Z and later": 0.1,
 	} {
-		exactly(t, "the recency of "+last[:min(len(last), 40)], recencyOf(last, now, day), want)
+		exactly(t, "the recency of "+last[:min(len(last), 40)], readVisit(last).recency(now, day), want)
 	}
 	for _, preset := range []string{presetCode, presetPaper, presetLoCoMo} {
 		c := presetConfig(preset)

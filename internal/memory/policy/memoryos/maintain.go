@@ -21,7 +21,7 @@ import (
 // Bounds of one decision, so that its model calls stay within the budget of a job. The rest is a task of its own.
 const (
 	maxBatch    = 8  // pairs that leave the short tier
-	maxQueue    = 16 // the same when all of it leaves at once
+	maxQueue    = 16 // the same when all of it leaves together
 	maxAnalyses = 10 // analyses of sessions
 	maxRepairs  = 4  // sessions that are summed up again
 	maxPages    = 20 // pages of one analysis
@@ -38,12 +38,13 @@ type run struct {
 	pages    map[uuid.UUID]*midPage // those that were read or made, by first message
 	dec      memory.Decision
 	out      outcome
+	known    map[string][]memory.Note // knowledge by whom it is about, as far as it was read
 	analyses int
 	later    bool // work is left for a task
 	earlier  int  // moves of earlier tries, the first ones of out
 	failed   []string
 
-	asking sync.Mutex // guards out and failed while calls are made at once
+	asking sync.Mutex // guards out and failed while calls are made concurrently
 }
 
 // session is a session of the middle tier.
@@ -56,7 +57,7 @@ type session struct {
 	gone    bool
 	newest  []*midPage // pages that this decision added
 
-	read *readSession // what the note said as it was read
+	read *readSession // what the note said as it was read; of a new one nothing
 }
 
 // now returns what a session says as it is now.
@@ -65,6 +66,15 @@ func (s *session) now() *readSession {
 		return newReadSession(s.note)
 	}
 	return s.read
+}
+
+// visited returns when it last got a page or was read.
+func (s *session) visited() visit {
+	last := s.read.visit
+	if last.of != s.state.LastVisit {
+		last = readVisit(s.state.LastVisit)
+	}
+	return last.orAccess(s.usage.LastAccess)
 }
 
 // midPage is a pair of the middle tier.
@@ -94,7 +104,7 @@ type work struct {
 // maintain moves the pairs up to a message that the short tier has no room for, analyzes the sessions that are hot, and
 // evicts those that the middle tier has no room for.
 func (p *Policy) maintain(ctx context.Context, d memory.Desk, c *Config, w work) (memory.Decision, error) {
-	r := &run{p: p, c: c, d: d, now: d.Now(), pages: map[uuid.UUID]*midPage{}}
+	r := &run{p: p, c: c, d: d, now: d.Now(), pages: map[uuid.UUID]*midPage{}, known: map[string][]memory.Note{}}
 	r.out.Moves = MovesOf(w.earlier)
 	r.earlier = len(r.out.Moves)
 	for _, step := range []func(context.Context) error{
@@ -219,8 +229,7 @@ func (r *run) move(m Move) {
 
 // heat returns the heat of a session now.
 func (r *run) heat(s *session) float64 {
-	h, _ := s.state.Heat(r.c, s.usage, r.now)
-	return h
+	return r.c.Heat(s.state.Visits(s.usage), s.state.Interaction, s.visited().recency(r.now, r.c.Tau()))
 }
 
 // ask makes a call with the settings. usable is false when its answer cannot be used; an error is a failure of the
@@ -250,7 +259,7 @@ func (r *run) ask(ctx context.Context, c memory.Call, err error) (a memory.Answe
 // calls returns the calls with the bound of the settings.
 func (r *run) calls() *Calls { return r.p.calls.within(r.c.MaterialChars) }
 
-// waiting returns the oldest pairs of the short tier up to a message, as many as one more than may leave it at once.
+// waiting returns the oldest pairs of the short tier up to a message, as many as one more than may leave it together.
 // The oldest leave first, so that all after the newest one that left are in the short tier. Those before it, such as
 // a restored message, are looked for when fully is set.
 func (r *run) waiting(ctx context.Context, upTo uuid.UUID, fully bool) ([]pair, error) {
@@ -261,12 +270,9 @@ func (r *run) waiting(ctx context.Context, upTo uuid.UUID, fully bool) ([]pair, 
 		ReadOptions: memory.ReadOptions{Vector: true},
 	}
 	if !fully {
-		left, err := r.d.List(ctx, memory.NoteQuery{Kinds: q.Kinds, Filter: filter.Not{Term: q.Filter}, Newest: true, Limit: 1})
-		if err != nil {
+		var err error
+		if q.After, err = r.lastMoved(ctx); err != nil {
 			return nil, err
-		}
-		if len(left) > 0 {
-			q.After = left[0].ID
 		}
 	}
 	for {
@@ -295,6 +301,26 @@ func (r *run) waiting(ctx context.Context, upTo uuid.UUID, fully bool) ([]pair, 
 		}
 		q.After = list[len(list)-1].ID
 	}
+}
+
+// lastMoved returns a message that has moved on, behind which all that wait are; uuid.Nil when none has. Sessions name
+// their messages, so that the log is searched for it only while there is no session.
+func (r *run) lastMoved(ctx context.Context) (last uuid.UUID, err error) {
+	for _, s := range r.sessions {
+		if of := s.note.Provenance.Sources; len(of) > 0 && compareIDs(of[len(of)-1], last) > 0 {
+			last = of[len(of)-1]
+		}
+	}
+	if last != uuid.Nil {
+		return last, nil
+	}
+	left, err := r.d.List(ctx, memory.NoteQuery{
+		Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.Not{Term: InShortTier()}, Newest: true, Limit: 1,
+	})
+	if err != nil || len(left) == 0 {
+		return uuid.Nil, err
+	}
+	return left[0].ID, nil
 }
 
 // callPage returns a pair as calls get it: what may be learned from.
@@ -327,11 +353,22 @@ func meanVector(messages []memory.Note) []float32 {
 	return out
 }
 
-// messagesOf reads the messages of an exchange that are in the middle tier, oldest first. The first one of its page bounds
-// where they are looked for.
-func (r *run) messagesOf(ctx context.Context, turn string, first uuid.UUID) ([]memory.Note, error) {
+// messagesOf reads the messages of an exchange that are in the middle tier, oldest first. The session of its page names them behind
+// the first one; where it does not, they are looked for behind it.
+func (r *run) messagesOf(ctx context.Context, turn string, pg *midPage) (out []memory.Note, err error) {
+	if s := r.sessionOf(pg.session); s != nil {
+		if i := slices.Index(s.note.Provenance.Sources, pg.first); i >= 0 {
+			of := s.note.Provenance.Sources[i:]
+			if out, err = r.d.Notes(ctx, of[:min(len(of), policy.PageSize)]); err != nil {
+				return nil, err
+			}
+			out = slices.DeleteFunc(out, func(n memory.Note) bool { return n.Category != CategoryPage || n.Attributes[memory.AttrTurn] != turn })
+			slices.SortFunc(out, func(a, b memory.Note) int { return compareIDs(a.ID, b.ID) })
+			return out, nil
+		}
+	}
 	return r.d.List(ctx, memory.NoteQuery{
-		Kinds: []memory.Kind{memory.KindMessage}, After: before(first), Limit: policy.PageSize, ReadOptions: memory.ReadOptions{Vector: true},
+		Kinds: []memory.Kind{memory.KindMessage}, After: before(pg.first), Limit: policy.PageSize, ReadOptions: memory.ReadOptions{Vector: true},
 		Filter: filter.And{filter.AttributeIs(memory.AttrTurn, turn), inMiddleTier()},
 	})
 }

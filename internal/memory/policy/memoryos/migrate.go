@@ -81,7 +81,7 @@ func (r *run) previousPage(ctx context.Context, before uuid.UUID) (*midPage, err
 		return nil, err
 	}
 	if turn, ok := last[0].Attributes[memory.AttrTurn].(string); ok {
-		last, err = r.messagesOf(ctx, turn, pages[0].first)
+		last, err = r.messagesOf(ctx, turn, pages[0])
 	}
 	previous := *pages[0]
 	previous.messages = last
@@ -438,7 +438,7 @@ func (r *run) addTheme(ctx context.Context, t *Theme, pages []*midPage, pending 
 		if reason = "opened a session: there is none yet"; s != nil {
 			reason = fmt.Sprintf("opened a session: the best match is %.3f, below %g", fit, r.c.MergeThreshold)
 		}
-		s = &session{isNew: true, note: &memory.Note{
+		s = &session{isNew: true, read: &readSession{}, note: &memory.Note{
 			ID: r.d.NewID(), Kind: memory.KindSession, Category: memory.DefaultCategory, Importance: memory.DefaultImportance,
 			State: memory.StateEvolved, Analyst: r.out.Analyst, OccurredAt: pages[0].messages[0].OccurredAt, Vector: vectors[0],
 		}}

@@ -55,12 +55,14 @@ type readSession struct {
 	damage   error
 	keywords []string // folded, each once
 	marks    uint64   // of the keywords: lists that share one share a mark
+	visit    visit
 }
 
 func newReadSession(n *memory.Note) *readSession {
 	r := &readSession{keywords: foldAll(n.Keywords)}
 	r.marks = marksOf(r.keywords)
 	r.state, r.damage = ReadSession(n)
+	r.visit = readVisit(r.state.LastVisit)
 	return r
 }
 
@@ -137,9 +139,9 @@ func (s *SessionState) Visits(u memory.Usage) int64 { return max(u.AccessCount-s
 
 // Visited returns the time of the last visit, RFC 3339: when it got a page or was read.
 func (s *SessionState) Visited(u memory.Usage) string {
-	at, err := time.Parse(time.RFC3339Nano, s.LastVisit)
-	if err == nil && u.LastAccess.After(at) || s.LastVisit == "" && !u.LastAccess.IsZero() {
-		return formatVisit(u.LastAccess)
+	was := readVisit(s.LastVisit)
+	if is := was.orAccess(u.LastAccess); !is.at.Equal(was.at) {
+		return formatVisit(is.at)
 	}
 	return s.LastVisit
 }
@@ -151,7 +153,7 @@ func (s *SessionState) mayBeHot(c *Config, u memory.Usage) bool {
 
 // Heat returns the heat of a session now, and its recency.
 func (s *SessionState) Heat(c *Config, u memory.Usage, now time.Time) (heat, recency float64) {
-	recency = recencyOf(s.Visited(u), now, c.Tau())
+	recency = readVisit(s.LastVisit).orAccess(u.LastAccess).recency(now, c.Tau())
 	return c.Heat(s.Visits(u), s.Interaction, recency), recency
 }
 

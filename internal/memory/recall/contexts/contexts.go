@@ -74,6 +74,8 @@ type Citation struct {
 	Revision   memory.Revision // where that version begins
 	Confidence *float64        // of a statement, 0..1; nil: not known
 	Sources    []uuid.UUID     // notes that a statement was derived from
+	File       string          // name of the file that a passage is of; "": it is of none
+	Page       int64           // of the file; 0: it has no pages
 }
 
 // Cite returns the citation of a note.
@@ -85,6 +87,7 @@ func Cite(n *memory.Note) Citation {
 	if sure, ok := memory.ConfidenceOf(n); ok {
 		c.Confidence = &sure
 	}
+	c.File, c.Page = memory.FileOf(n)
 	return c
 }
 

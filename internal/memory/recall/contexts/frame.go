@@ -111,6 +111,16 @@ func speakerOf(n *memory.Note) string {
 	return ""
 }
 
+// fileOf returns which file a passage is of, and its page; "" for other notes.
+func fileOf(n *memory.Note) string {
+	name, page := memory.FileOf(n)
+	name = strings.Join(strings.Fields(frameContent(name)), " ")
+	if name == "" || page == 0 {
+		return name
+	}
+	return name + ", p. " + strconv.FormatInt(page, 10)
+}
+
 // withSpeaker puts the speaker before the content, unless the content starts with it.
 func withSpeaker(speaker, content string) string {
 	if speaker == "" || strings.HasPrefix(strings.ToLower(content), strings.ToLower(speaker)+":") {

@@ -45,6 +45,9 @@ func newItem(n *memory.Note, found *text.Span) *item {
 	if n.Kind == memory.KindMessage || session != "" && n.Kind != memory.KindFact { // a fact names whom it is about
 		it.speaker = speakerOf(n)
 	}
+	if file := fileOf(n); file != "" {
+		it.speaker = file
+	}
 	return it
 }
 

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, Protocol, TypedDict, cast
 
 from typing_extensions import NotRequired
 
@@ -78,6 +78,34 @@ def leaf(name: str, value: Any, op: str = "eq") -> requests.Filter:
 def every(*filters: requests.Filter) -> requests.Filter:
     """Returns the condition that all of these hold."""
     return {"and": list(filters)}
+
+
+#: What frameworks write in filters.
+OPERATORS = {"$eq": "eq", "$ne": "ne", "$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
+
+
+class Compare(Protocol):
+    """Returns a condition on a value."""
+
+    def __call__(self, at: str, value: Any, operator: str = "eq") -> requests.Filter: ...
+
+
+def within_filter(filter: Mapping[str, Any], path: str, compare: Compare, **more: str) -> list[requests.Filter]:
+    """Returns a filter of a framework ({"a": 1, "b": {"$gt": 2}}) as conditions; more has other operators."""
+    known = OPERATORS | {f"${name}": operator for name, operator in more.items()}
+    conditions = []
+    for name, value in filter.items():
+        at = f"{path}.{name}"
+        if not isinstance(value, Mapping):
+            conditions.append(compare(at, value))
+        elif any(key.startswith("$") for key in value):
+            for operator, operand in value.items():
+                if operator not in known:
+                    raise ValueError(f"{operator} is no operator of a filter; there are {', '.join(known)}")
+                conditions.append(compare(at, operand, known[operator]))
+        else:
+            conditions += within_filter(value, at, compare, **more)
+    return conditions
 
 
 def replacing(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:

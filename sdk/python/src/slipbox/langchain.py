@@ -1,19 +1,24 @@
-"""For LangChain: ``SlipboxRetriever`` finds notes as documents, ``SlipboxChatHistory`` keeps a conversation, and
-``memory_tools`` lets a model search and remember."""
+"""For LangChain: ``SlipboxRetriever`` finds notes as documents, ``SlipboxVectorStore`` keeps documents,
+``SlipboxChatHistory`` keeps a conversation, and ``memory_tools`` lets a model search and remember."""
 
-from collections.abc import Iterator, Sequence
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, cast
 
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.vectorstores import VectorStore
 from pydantic import ConfigDict, Field
 
-from slipbox import NotFound, Slipbox
+from slipbox import NotFound, Slipbox, models, requests
 from slipbox._items import PAGE, Items, messages_of, requests_of, text_of
+from slipbox._notes import Secrets, ensure, every, leaf, remove, replacing, within_filter
 from slipbox._tools import functions
 from slipbox._wire import CollectionRef
 from slipbox.requests import MessageInput
@@ -49,6 +54,136 @@ class SlipboxRetriever(BaseRetriever):
                 metadata["collection"] = hit.collection
             documents.append(Document(page_content=content, id=hit.note.id, metadata=metadata))
         return documents
+
+
+class SlipboxVectorStore(VectorStore):
+    """Documents in a collection, which the gateway embeds: an embedding that a caller passes is not used.
+
+    collection is an id, a name, or the application's ids; it is created with the policy ``none`` if it does not exist,
+    with this setting about secrets. In a collection of another policy nothing is derived from documents, and searches
+    find them alone. A search is by words and meaning; scores are between 0 and 1. Filters are of the metadata:
+    ``{"author": "Ida", "year": {"$gte": 2024}}``, with $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin. A document has at
+    most 64 KiB, its metadata 12 KiB as JSON. redacted has the kinds of secrets that were taken out so far. With erase,
+    deletions remove every version of a document.
+    """
+
+    def __init__(
+        self, client: Slipbox, collection: CollectionRef, *, secrets: Secrets | None = None, erase: bool = False
+    ) -> None:
+        self.redacted: set[str] = set()
+        self._client = client
+        self._collection = collection
+        self._erase = erase
+        ensure(client, collection, secrets)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings | None = None,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> "SlipboxVectorStore":
+        """Adds texts to a store; kwargs are those of the class, such as client and collection."""
+        store = cls(**kwargs)
+        store.add_texts(texts, metadatas, ids=ids)
+        return store
+
+    def add_documents(self, documents: list[Document], **kwargs: Any) -> list[str]:
+        """Adds documents, and returns their ids. A document with an id that is there takes its place."""
+        ids = kwargs.get("ids") or [document.id for document in documents]
+        if len(ids) != len(documents):
+            raise ValueError(f"there are {len(ids)} ids for {len(documents)} documents")
+        # Of two documents with one id, the last one stays.
+        named = {given or str(uuid.uuid4()): document for given, document in zip(ids, documents, strict=True)}
+        left = iter(named.items())
+        while batch := dict(islice(left, PAGE)):
+            for note in self._notes(leaf("document", list(batch), "in")):
+                old = note.attributes or {}
+                document = batch.pop(old["document"], None)
+                if document is None:  # two notes have the id
+                    continue
+                change = {"metadata": replacing(old.get("metadata") or {}, document.metadata)}
+                answer = self._client.patch_note(
+                    self._collection, note.id, content=document.page_content, attributes=change
+                )
+                self.redacted.update(answer.redacted)
+            new: list[requests.BulkNote] = [
+                {
+                    "content": document.page_content,
+                    "attributes": {"document": name, "metadata": document.metadata},
+                    "infer": False,
+                    "on_duplicate": "keep",
+                }
+                for name, document in batch.items()
+            ]
+            for result in self._client.bulk_notes(self._collection, new) if new else ():
+                self.redacted.update(result.redacted)
+                if result.error:
+                    raise ValueError(f"a document was refused: {result.error.detail}")
+        return list(named)
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Returns those of some documents that there are."""
+        return [_document(note) for note in self._of(ids)]
+
+    def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
+        """Deletes documents; without ids, all that were added as documents. Other notes of the collection stay."""
+        found = self._notes(leaf("document", True, "exists")) if ids is None else self._of(ids)
+        for note in list(found):
+            remove(self._client, self._collection, note.id, erase=self._erase)
+        return True
+
+    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
+        """Returns the k documents that fit a query best; filter is one of their metadata."""
+        return [document for document, _ in self.similarity_search_with_score(query, k, **kwargs)]
+
+    def similarity_search_with_score(self, *args: Any, **kwargs: Any) -> list[tuple[Document, float]]:
+        """Returns the documents that fit a query best, with their scores."""
+        return self._found(*args, **kwargs)
+
+    def _found(
+        self, query: str, k: int = 4, filter: Mapping[str, Any] | None = None, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        conditions = within_filter(filter or {}, "metadata", _compare, **{"in": "in", "nin": "nin"})
+        request: Any = {
+            "query": query,
+            "k": k,
+            "filter": every(leaf("document", True, "exists"), *conditions),
+            "fields": ["content", "attributes"],
+        }
+        found = self._client.search(self._collection, **request)
+        return [(_document(hit.note), hit.score) for hit in found.hits]
+
+    def _similarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> list[tuple[Document, float]]:
+        return self._found(query, k, **kwargs)
+
+    def _of(self, ids: Sequence[str]) -> Iterator[models.Note]:
+        left = iter(ids)
+        while batch := list(islice(left, PAGE)):
+            yield from self._notes(leaf("document", batch, "in"))
+
+    def _notes(self, filter: requests.Filter) -> list[models.Note]:
+        return list(self._client.list_notes(self._collection, filter=filter, limit=PAGE))
+
+
+def _document(note: models.Note | models.HitNote) -> Document:
+    attributes = note.attributes or {}
+    metadata = attributes.get("metadata") or {}
+    return Document(page_content=note.content or "", id=attributes["document"], metadata=metadata)
+
+
+def _compare(at: str, value: Any, operator: str = "eq") -> requests.Filter:
+    """Returns the condition on a value of the metadata."""
+    if value is None and operator in ("eq", "ne"):
+        return leaf(at, operator == "ne", "exists")
+    if operator == "nin":
+        return {"not": leaf(at, value, "in")}
+    return leaf(at, value, operator)
 
 
 class SlipboxChatHistory(BaseChatMessageHistory):

@@ -29,13 +29,12 @@ from langgraph.store.base import (
 )
 
 from slipbox import NotFound, Slipbox, models, requests
-from slipbox._notes import PAGE, Secrets, ensure, every, leaf, remove, replacing
+from slipbox._notes import PAGE, Secrets, ensure, every, leaf, remove, replacing, within_filter
 from slipbox._wire import CollectionRef
 
 # A label may not have a period, so that this separates labels.
 SEPARATOR = "."
 ITEM, MARKER = "item", "namespace"
-OPERATORS = {"$eq": "eq", "$ne": "ne", "$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
 
 
 class SlipboxStore(BaseStore):
@@ -130,7 +129,7 @@ class SlipboxStore(BaseStore):
         conditions = [leaf("kind", ITEM), _unexpired()]
         if op.namespace_prefix:
             conditions.append(leaf("prefixes", _text(op.namespace_prefix), "contains"))
-        conditions += _conditions(op.filter or {})
+        conditions += within_filter(op.filter or {}, "value", _compare)
         last = op.offset + op.limit
         if op.query:
             hits = self._client.search(
@@ -311,23 +310,6 @@ def _unexpired() -> requests.Filter:
 
 def _expired(attributes: Mapping[str, Any]) -> bool:
     return bool(attributes.get("expires_at", float("inf")) <= time.time())
-
-
-def _conditions(filter: Mapping[str, Any], path: str = "value") -> list[requests.Filter]:
-    """Returns LangGraph's filter ({"a": 1, "b": {"$gt": 2}}) as the gateway's."""
-    conditions = []
-    for name, value in filter.items():
-        at = f"{path}.{name}"
-        if not isinstance(value, Mapping):
-            conditions.append(_compare(at, value))
-        elif any(key.startswith("$") for key in value):
-            for operator, operand in value.items():
-                if operator not in OPERATORS:
-                    raise ValueError(f"{operator} is no operator of a filter; there are {', '.join(OPERATORS)}")
-                conditions.append(_compare(at, operand, OPERATORS[operator]))
-        else:
-            conditions += _conditions(value, at)
-    return conditions
 
 
 def _matches(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:

@@ -1522,6 +1522,14 @@ class Citation(Model):
     """
     Notes that a fact was derived from.
     """
+    file: str | None = None
+    """
+    Name of the file that the note is a passage of.
+    """
+    page: int | None = None
+    """
+    Page of the file; absent where it has none.
+    """
 
 
 class JobRef(Model):
@@ -1882,6 +1890,10 @@ class MessagesAccepted(Model):
     """
     The last job that the messages caused; absent if there is none.
     """
+    unguided: str | None = None
+    """
+    Why the guidance is not followed; without `wait=evolved` it may be in the job's result only.
+    """
     learned: list[LearnedMemory] | None = None
     """
     With `wait=evolved` and the scope `notes:read`: what the jobs that have ended derived from the messages, such as facts. It is empty when nothing was learned, and with policies that keep messages as they are.
@@ -2181,7 +2193,10 @@ class ModelList(Model):
 
 class FileAccepted(Model):
     file: File
-    job: JobRef
+    job: JobRef | None = None
+    """
+    Reads the file; absent where it was there already.
+    """
 
 
 class Tool(Model):

@@ -120,6 +120,24 @@ class ReembedRequest(TypedDict):
 MessageRole: TypeAlias = Literal["user", "assistant", "system", "developer", "tool"]
 
 
+class Category(TypedDict):
+    name: str
+    description: NotRequired[str]
+
+
+class Guidance(TypedDict):
+    """
+    What a model learns from these messages alone; no setting of the collection. `mem0` and `mem0g` follow it where a model is
+    configured. Where it is not followed, `unguided` of the answer or of the job's result says why.
+
+    """
+
+    instructions: NotRequired[str]
+    includes: NotRequired[str]
+    excludes: NotRequired[str]
+    categories: NotRequired[list[Category]]
+
+
 class MessageInput(TypedDict):
     """
     A text that the user said, or `role` and `content`, or a pair of `user` and `assistant`. A pair makes two messages
@@ -542,6 +560,7 @@ class MessagesInput(TypedDict):
     messages: list[MessageInput]
     infer: NotRequired[bool]
     on_duplicate: NotRequired[OnDuplicate]
+    guidance: NotRequired[Guidance]
 
 
 class ChatRequest(TypedDict):

@@ -7,7 +7,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/files"
+	"github.com/slipboxhq/slipbox/internal/memory/files"
 )
 
 // openFiles opens files, which later contexts show, and returns what they show.

@@ -33,7 +33,7 @@ type Service struct {
 	Clock func() time.Time
 }
 
-// pageSize is how many notes are read at once.
+// pageSize is how many notes are read in one call.
 const pageSize = 500
 
 // Order is the order of sessions.

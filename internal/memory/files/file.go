@@ -32,36 +32,36 @@ const (
 	attrPages  = "pages"
 	attrState  = "state"
 	attrError  = "error"
+	attrHash   = "sha256" // of the bytes that were uploaded, in hexadecimal
 )
 
-// The attributes of a passage of a file.
+// The attributes of a passage of a file, beside memory.AttrFileName and memory.AttrPage.
 const (
 	attrFile  = "file"  // its id
 	attrIndex = "index" // its position in the file, from 0
-	attrPage  = "page"  // from 1; 0: the file has no pages
 	attrLine  = "line"  // of its first line, from 1
 )
 
 // File is an uploaded file.
 type File struct {
-	ID, Folder uuid.UUID
-	Name       string
-	Media      string
-	Bytes      int64
-	Tokens     int64 // of its text; 0 until it is ready, like the next two
-	Chunks     int64
-	Pages      int64
-	State      State
-	Error      string // "" unless it failed
-	CreatedAt  time.Time
-	ExpiresAt  time.Time // zero: never
+	ID, Collection uuid.UUID
+	Name           string
+	Media          string
+	Bytes          int64
+	Tokens         int64 // of its text; 0 until it is ready, like the next two
+	Chunks         int64
+	Pages          int64
+	State          State
+	Error          string // "" unless it failed
+	CreatedAt      time.Time
+	ExpiresAt      time.Time // zero: never
 }
 
 // Of returns the file of a note.
 func Of(n *memory.Note) File {
 	text := func(name string) string { s, _ := n.Attributes[name].(string); return s }
 	return File{
-		ID: n.ID, Folder: n.Collection, Name: n.Key, Media: text(attrMedia), Bytes: memory.NumberOf(n.Attributes, attrBytes), Tokens: memory.NumberOf(n.Attributes, attrTokens),
+		ID: n.ID, Collection: n.Collection, Name: n.Key, Media: text(attrMedia), Bytes: memory.NumberOf(n.Attributes, attrBytes), Tokens: memory.NumberOf(n.Attributes, attrTokens),
 		Chunks: memory.NumberOf(n.Attributes, attrChunks), Pages: memory.NumberOf(n.Attributes, attrPages), State: State(text(attrState)), Error: text(attrError), CreatedAt: n.CreatedAt, ExpiresAt: n.ExpiresAt,
 	}
 }

@@ -188,7 +188,7 @@ func (f *Service) readText(ctx context.Context, s tenant.Scope, l *located) (con
 	})
 	var c content
 	for i := range list {
-		at, page := int(memory.NumberOf(list[i].Attributes, attrLine)), int(memory.NumberOf(list[i].Attributes, attrPage))
+		at, page := int(memory.NumberOf(list[i].Attributes, attrLine)), int(memory.NumberOf(list[i].Attributes, memory.AttrPage))
 		for n, line := range strings.Split(list[i].Content, "\n") {
 			for len(c.lines) < at+n {
 				c.lines, c.pages = append(c.lines, ""), append(c.pages, page)
@@ -267,7 +267,7 @@ func (f *Service) open(ctx context.Context, s tenant.Scope, v memory.View, names
 			return "", fault.InvalidField("line", "the file %s has the lines 1 to %d", found[i].Name, len(c.lines))
 		}
 		open = slices.DeleteFunc(open, func(o view) bool { return o.File == found[i].ID })
-		open = append(open, view{found[i].Folder, found[i].ID, line})
+		open = append(open, view{found[i].Collection, found[i].ID, line})
 		out = append(out, c.render(&found[i], line, chars))
 	}
 	if len(names) == 0 {
@@ -437,7 +437,7 @@ func (f *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, que
 			return nil, err
 		}
 		for i := range found {
-			only[found[i].Folder] = append(only[found[i].Folder], found[i].ID)
+			only[found[i].Collection] = append(only[found[i].Collection], found[i].ID)
 		}
 	}
 	type hit struct {
@@ -478,7 +478,7 @@ func (f *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, que
 			return nil, err
 		}
 		f.recall.Recalled(s, h.view, []uuid.UUID{h.note.ID})
-		out = append(out, Match{h.folder + "/" + file.Name, int(memory.NumberOf(h.note.Attributes, attrPage)), int(memory.NumberOf(h.note.Attributes, attrLine)), h.note.Content})
+		out = append(out, Match{h.folder + "/" + file.Name, int(memory.NumberOf(h.note.Attributes, memory.AttrPage)), int(memory.NumberOf(h.note.Attributes, attrLine)), h.note.Content})
 	}
 	return out, nil
 }

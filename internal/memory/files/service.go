@@ -2,6 +2,8 @@ package files
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,7 +31,7 @@ import (
 const (
 	chunkTokens = 300                        // of a passage at most
 	chunkBytes  = memory.MaxContentBytes / 4 // of one at most
-	maxFiles    = 10_000                     // of a folder
+	maxFiles    = 10_000                     // of a collection
 	maxFolders  = 100                        // attached to a collection
 )
 
@@ -158,120 +160,182 @@ func (f *Service) Delete(ctx context.Context, s tenant.Scope, ref string) error 
 	return f.collections.Delete(ctx, s, v.Collection.ID.String(), false)
 }
 
+// Place is a collection that has files. Folder requires that it is a folder.
+type Place struct {
+	Ref    string
+	Folder bool
+}
+
 // payload is the payload of a job of kind file.
 type payload struct {
 	Media document.Media `json:"media"`
 	Parts int            `json:"parts"`
 }
 
-// Upload stores a file and enqueues the job that reads it (notes:write, and base:write for a shared folder). Exists
-// for a name that the folder has, Unsupported for a format that cannot be read, TooLarge.
-func (f *Service) Upload(ctx context.Context, s tenant.Scope, ref, name string, expires time.Time, body io.Reader) (File, memory.Job, error) {
-	c, err := f.writable(ctx, s, ref)
+// Uploaded is the result of an upload.
+type Uploaded struct {
+	File File
+	Job  *memory.Job // that reads the file; nil: the file was there already
+}
+
+// Upload stores a file and enqueues the job that reads it (notes:write, and base:write for a shared collection). Of a
+// file that is there already, with the same bytes, nothing is stored, unless it could not be read: then it is read
+// again. In a folder, files are found by name, so it is the same file only under the same name. Exists for a name
+// whose file has other bytes, Unsupported for a format that cannot be read, TooLarge.
+func (f *Service) Upload(ctx context.Context, s tenant.Scope, at Place, name string, expires time.Time, body io.Reader) (Uploaded, error) {
+	c, err := f.writable(ctx, s, at)
 	if err != nil {
-		return File{}, memory.Job{}, err
+		return Uploaded{}, err
 	}
 	if name, err = checkName(name); err == nil {
 		err = c.ScreenKey("file", name)
 	}
 	if err != nil {
-		return File{}, memory.Job{}, err
-	}
-	v, err := f.store.OpenView(ctx, s, c.ID.String(), memory.At{})
-	if err != nil {
-		return File{}, memory.Job{}, err
-	}
-	if _, err := f.store.NoteByKey(ctx, s, v, memory.KindFile, name); !fault.Is(err, fault.NotFound) {
-		if err == nil {
-			err = nameTaken(name)
-		}
-		return File{}, memory.Job{}, err
-	}
-	counts, err := f.store.Counts(ctx, s, v)
-	if err != nil {
-		return File{}, memory.Job{}, err
-	}
-	if counts.Kinds[memory.KindFile] >= maxFiles {
-		return File{}, memory.Job{}, fault.InvalidField("file", "the folder has %d files, and no room for another", maxFiles)
+		return Uploaded{}, err
 	}
 	job, err := uuid.NewV7()
 	if err != nil {
-		return File{}, memory.Job{}, fault.Wrap(err, fault.Internal, "an id could not be generated")
+		return Uploaded{}, fault.Wrap(err, fault.Internal, "an id could not be generated")
 	}
-	file, made, err := f.accept(ctx, s, &c, job, name, expires, body)
-	if err != nil {
+	out, err := f.accept(ctx, s, &c, job, name, expires, body)
+	if err != nil || out.Job == nil {
 		bare, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 		defer cancel()
 		_, e := f.store.DropParts(bare, s, job, memory.SpoolBody, 0) // else a later sweep removes them
-		return file, made, errors.Join(err, e)
+		if err != nil {
+			return out, errors.Join(err, e)
+		}
 	}
-	return file, made, nil
+	return out, nil
 }
 
 const dropTimeout = 10 * time.Second
 
 func nameTaken(name string) error {
-	return fault.New(fault.Exists, "the folder has a file with the name %q; delete it first", name)
+	return fault.New(fault.Exists, "there is a file with the name %q and other content; delete it first", name)
 }
 
-func (f *Service) accept(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, name string, expires time.Time, body io.Reader) (out File, job memory.Job, err error) {
-	p, size, err := f.spool(ctx, s, id, name, body)
+// accept spools a file and writes its note and its job.
+func (f *Service) accept(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, name string, expires time.Time, body io.Reader) (Uploaded, error) {
+	p, size, hash, err := f.spool(ctx, s, id, name, body)
 	if err != nil {
-		return out, job, err
+		return Uploaded{}, err
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {
-		return out, job, fault.Wrap(err, fault.Internal, "encode the job")
+		return Uploaded{}, fault.Wrap(err, fault.Internal, "encode the job")
 	}
+	job := memory.Job{ID: id, Kind: memory.JobFile, Stage: memory.StageTask, Payload: raw, Progress: &memory.Progress{}}
+	same, err := f.same(ctx, s, c, name, hash)
+	switch {
+	case err != nil:
+		return Uploaded{}, err
+	case same != nil && same.State != Failed:
+		return Uploaded{File: *same}, nil
+	case same != nil:
+		return f.again(ctx, s, same, job)
+	}
+
 	note := memory.Note{
 		Kind: memory.KindFile, Key: name, Content: name, Category: memory.DefaultCategory, Importance: memory.DefaultImportance, State: memory.StateRaw, ExpiresAt: expires,
 		Provenance: memory.Provenance{Actor: s.Actor()},
-		Attributes: map[string]any{attrMedia: string(p.Media), attrBytes: size, attrState: string(Queued)},
+		Attributes: map[string]any{attrMedia: string(p.Media), attrBytes: size, attrState: string(Queued), attrHash: hash},
 	}
 	if note.ID, err = uuid.NewV7(); err != nil {
-		return out, job, fault.Wrap(err, fault.Internal, "an id could not be generated")
+		return Uploaded{}, fault.Wrap(err, fault.Internal, "an id could not be generated")
 	}
 	o := memory.WriteOptions{Cause: memory.CauseAdd, Trigger: note.ID, Audit: []memory.AuditEntry{{
 		Action: "file.create", Target: note.ID.String(), Detail: map[string]any{"collection": c.ID.String(), "bytes": size},
 	}}}
+	var out Uploaded
 	_, err = f.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		put := note
 		put.OccurredAt = tx.Now()
 		stored, err := tx.Put(ctx, put)
-		if fault.Is(err, fault.Exists) {
-			return nameTaken(name)
-		}
 		if err != nil {
 			return err
 		}
-		out = Of(&stored)
 		if _, err := tx.Enqueue(ctx, memory.Job{Note: note.ID, Kind: memory.JobNote, Stage: memory.StagePrepare, Payload: memory.EmbedOnly()}); err != nil {
 			return err
 		}
-		job, err = tx.Enqueue(ctx, memory.Job{
-			ID: id, Note: note.ID, Kind: memory.JobFile, Stage: memory.StageTask, Payload: raw, Progress: &memory.Progress{},
-		})
+		own := job
+		own.Note = note.ID
+		own, err = tx.Enqueue(ctx, own)
+		out = Uploaded{Of(&stored), &own}
 		return err
 	})
-	return out, job, err
+	if fault.Is(err, fault.Exists) { // it came meanwhile
+		if same, err = f.same(ctx, s, c, name, hash); err == nil && same == nil {
+			err = nameTaken(name)
+		}
+		if err != nil {
+			return Uploaded{}, err
+		}
+		return Uploaded{File: *same}, nil
+	}
+	return out, err
 }
 
-// spool stores the parts of a file, and returns what its job needs and its size in bytes.
-func (f *Service) spool(ctx context.Context, s tenant.Scope, id uuid.UUID, name string, body io.Reader) (p payload, size int64, err error) {
+// same returns the file that a collection has with these bytes; nil: none. Exists when the name is that of another one.
+func (f *Service) same(ctx context.Context, s tenant.Scope, c *memory.Collection, name, hash string) (*File, error) {
+	v, err := f.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	if err != nil {
+		return nil, err
+	}
+	named, err := f.store.NoteByKey(ctx, s, v, memory.KindFile, name)
+	switch {
+	case err == nil && named.Attributes[attrHash] == hash:
+		return new(Of(&named)), nil
+	case err == nil:
+		return nil, nameTaken(name)
+	case !fault.Is(err, fault.NotFound):
+		return nil, err
+	}
+	if !c.IsFolder() {
+		list, err := f.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFile}, Filter: filter.AttributeIs(attrHash, hash), Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			return new(Of(&list[0])), nil
+		}
+	}
+	counts, err := f.store.Counts(ctx, s, v)
+	if err == nil && counts.Kinds[memory.KindFile] >= maxFiles {
+		err = fault.InvalidField("file", "there are %d files, and no room for another", maxFiles)
+	}
+	return nil, err
+}
+
+// again enqueues the job of a file that could not be read.
+func (f *Service) again(ctx context.Context, s tenant.Scope, file *File, job memory.Job) (Uploaded, error) {
+	out := Uploaded{File: *file, Job: &job}
+	out.File.State, out.File.Error, job.Note = Queued, "", file.ID
+	with := func(ctx context.Context, tx memory.Tx, _ []memory.Note) (err error) {
+		job, err = tx.Enqueue(ctx, job)
+		return err
+	}
+	return out, f.set(ctx, s, file, map[string]any{attrState: string(Queued), attrError: nil}, with)
+}
+
+// spool stores the parts of a file, and returns what its job needs, its size in bytes and their hash.
+func (f *Service) spool(ctx context.Context, s tenant.Scope, id uuid.UUID, name string, body io.Reader) (p payload, size int64, hash string, err error) {
+	sum := sha256.New()
 	part := make([]byte, memory.MaxPart)
 	for {
 		n, err := io.ReadFull(body, part)
 		if p.Parts == 0 {
 			if p.Media, err = mediaOf(name, part[:n], err); err != nil && p.Media == "" {
-				return p, size, err
+				return p, size, "", err
 			}
 		}
 		if size += int64(n); size > f.limits.Bytes {
-			return p, size, fault.New(fault.TooLarge, "the file has more than %d bytes", f.limits.Bytes)
+			return p, size, "", fault.New(fault.TooLarge, "the file has more than %d bytes", f.limits.Bytes)
 		}
 		if n > 0 {
+			sum.Write(part[:n])
 			if err := f.store.PutPart(ctx, s, id, memory.SpoolBody, p.Parts, part[:n]); err != nil {
-				return p, size, err
+				return p, size, "", err
 			}
 			p.Parts++
 		}
@@ -279,11 +343,11 @@ func (f *Service) spool(ctx context.Context, s tenant.Scope, id uuid.UUID, name 
 		switch {
 		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 			if size == 0 {
-				return p, size, fault.InvalidField("file", "is empty")
+				return p, size, "", fault.InvalidField("file", "is empty")
 			}
-			return p, size, nil
+			return p, size, hex.EncodeToString(sum.Sum(nil)), nil
 		case err != nil:
-			return p, size, fault.Wrap(err, fault.Invalid, "the file could not be read to its end; send it again")
+			return p, size, "", fault.Wrap(err, fault.Invalid, "the file could not be read to its end; send it again")
 		}
 	}
 }
@@ -297,13 +361,13 @@ func mediaOf(name string, head []byte, read error) (document.Media, error) {
 	return m, read
 }
 
-// writable resolves a folder whose notes the scope may write.
-func (f *Service) writable(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error) {
+// writable resolves a collection whose notes the scope may write.
+func (f *Service) writable(ctx context.Context, s tenant.Scope, at Place) (memory.Collection, error) {
 	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
 		return memory.Collection{}, err
 	}
-	c, err := f.store.ResolveCollection(ctx, s, ref)
-	if fault.Is(err, fault.NotFound) || err == nil && !c.IsFolder() {
+	c, err := f.store.ResolveCollection(ctx, s, at.Ref)
+	if at.Folder && (fault.Is(err, fault.NotFound) || err == nil && !c.IsFolder()) {
 		err = fault.Missing("folder")
 	}
 	if err == nil && c.Shared() {
@@ -313,7 +377,8 @@ func (f *Service) writable(ctx context.Context, s tenant.Scope, ref string) (mem
 }
 
 // Run does a job of kind file: the text of the file becomes passages. A file that cannot be read is failed, with
-// the reason, and its job too. Passages that are there already are left alone, so an interrupted job starts again.
+// the reason, and its job too. Passages that are there already are left alone, so an interrupted job starts again. What
+// was written of a file that is deleted meanwhile goes with it.
 func (f *Service) Run(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error {
 	var p payload
 	if err := json.Unmarshal(job.Payload, &p); err != nil {
@@ -338,10 +403,13 @@ func (f *Service) Run(ctx context.Context, s tenant.Scope, job memory.Job, progr
 			return err
 		}
 	}
-	if err := f.set(ctx, s, &file, map[string]any{attrState: string(Running)}); err != nil {
+	if err := f.set(ctx, s, &file, map[string]any{attrState: string(Running)}, nil); err != nil {
 		return err
 	}
 	err = f.read(ctx, s, &v.Collection, job, &p, &file, progress)
+	if fault.Is(err, fault.NotFound) {
+		return f.clear(ctx, s, job, &file)
+	}
 	if err == nil {
 		_, err = f.store.DropParts(ctx, s, job.ID, memory.SpoolBody, 0)
 		return err
@@ -352,7 +420,7 @@ func (f *Service) Run(ctx context.Context, s tenant.Scope, job memory.Job, progr
 		if e, ok := errors.AsType[*fault.Error](err); ok {
 			reason = e.Message
 		}
-		if e := f.set(ctx, s, &file, map[string]any{attrState: string(Failed), attrError: reason}); e != nil {
+		if e := f.set(ctx, s, &file, map[string]any{attrState: string(Failed), attrError: reason}, nil); e != nil {
 			return e
 		}
 		if !fault.Is(err, fault.QuotaExceeded) { // another try would read the same, and it may hold secrets that the folder refuses
@@ -365,9 +433,34 @@ func (f *Service) Run(ctx context.Context, s tenant.Scope, job memory.Job, progr
 	return err
 }
 
+// clear removes what a job wrote of a file that is gone, as its file was: deleted, or erased.
+func (f *Service) clear(ctx context.Context, s tenant.Scope, job memory.Job, file *File) error {
+	v, err := f.store.OpenView(ctx, s, file.Collection.String(), memory.At{})
+	if err != nil {
+		return err
+	}
+	found, err := f.store.Notes(ctx, s, v, []uuid.UUID{file.ID}, memory.ReadOptions{})
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		return fault.New(fault.Unavailable, "a note of the file was not found; it is read again")
+	}
+	_, past := f.store.History(ctx, s, v, file.ID, 0, 1)
+	if fault.Is(past, fault.NotFound) {
+		_, err = f.erase(ctx, s, file.ID, v)
+	} else if err = past; err == nil {
+		_, err = f.delete(ctx, s, &v, file.ID)
+	}
+	if err == nil {
+		_, err = f.store.DropParts(ctx, s, job.ID, memory.SpoolBody, 0)
+	}
+	return err
+}
+
 // set changes attributes of a file.
-func (f *Service) set(ctx context.Context, s tenant.Scope, file *File, attributes map[string]any) error {
-	_, err := f.notes.Patch(ctx, s, file.Folder.String(), file.ID, notes.NotePatch{Attributes: nullable.NewNullableWithValue(attributes)}, memory.Request{})
+func (f *Service) set(ctx context.Context, s tenant.Scope, file *File, attributes map[string]any, with memory.With) error {
+	_, err := f.notes.Patch(ctx, s, file.Collection.String(), file.ID, notes.NotePatch{Attributes: nullable.NewNullableWithValue(attributes)}, memory.Request{With: with})
 	return err
 }
 
@@ -397,7 +490,7 @@ func (f *Service) read(ctx context.Context, s tenant.Scope, c *memory.Collection
 	lines, tokens := chunk(file, pages)
 	const batch = 200
 	for at := 0; at < len(lines); at += batch {
-		results, err := f.notes.AddMany(ctx, s, file.Folder.String(), lines[at:min(at+batch, len(lines))])
+		results, err := f.notes.AddMany(ctx, s, file.Collection.String(), lines[at:min(at+batch, len(lines))])
 		if err != nil {
 			return err
 		}
@@ -412,7 +505,7 @@ func (f *Service) read(ctx context.Context, s tenant.Scope, c *memory.Collection
 	}
 	return f.set(ctx, s, file, map[string]any{
 		attrState: string(Ready), attrError: nil, attrTokens: tokens, attrChunks: int64(len(lines)), attrPages: int64(len(pages)),
-	})
+	}, nil)
 }
 
 // timed parses a file, and counts the time that it took.
@@ -440,12 +533,13 @@ func chunk(file *File, pages []string) (out []notes.BulkLine, tokens int64) {
 		for _, span := range passages(page) {
 			line += strings.Count(page[at:span.Start], "\n")
 			content := page[span.Start:span.End]
-			attributes := map[string]any{attrFile: file.ID.String(), attrIndex: int64(len(out)), attrLine: int64(line)}
+			attributes := map[string]any{attrFile: file.ID.String(), memory.AttrFileName: file.Name, attrIndex: int64(len(out)), attrLine: int64(line)}
 			if len(pages) > 1 {
-				attributes[attrPage] = int64(n + 1)
+				attributes[memory.AttrPage] = int64(n + 1)
 			}
 			out = append(out, notes.BulkLine{Note: notes.NewNote{
 				Kind: memory.KindPassage, Key: fmt.Sprintf("file:%s:%d", file.ID, len(out)), Content: content, Attributes: attributes, ExpiresAt: expires, Infer: &no,
+				Sources: []uuid.UUID{file.ID},
 			}})
 			tokens += int64(text.CountTokens(content))
 			line += strings.Count(content, "\n")
@@ -488,21 +582,25 @@ func cutAt(s string) int {
 	return at
 }
 
-// Files returns a page of the files of a folder, oldest first (notes:read).
+// Files returns a page of the files of a collection, oldest first (notes:read).
 func (f *Service) Files(ctx context.Context, s tenant.Scope, v memory.View, after uuid.UUID, limit int) ([]memory.Note, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return nil, err
 	}
-	return f.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFile}, After: after, Limit: limit})
+	return f.store.ListNotes(ctx, s, v, memory.NoteQuery{
+		Kinds: []memory.Kind{memory.KindFile}, After: after, Limit: limit,
+		// What an agent has open is a note of this kind, too.
+		Filter: &filter.Leaf{Field: filter.Attributes, Path: []string{attrMedia}, Op: filter.Exists, Want: true},
+	})
 }
 
-// File returns a file of a folder (notes:read); NotFound.
+// File returns a file of a collection (notes:read); NotFound.
 func (f *Service) File(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID) (File, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return File{}, err
 	}
 	found, err := f.store.Notes(ctx, s, v, []uuid.UUID{id}, memory.ReadOptions{})
-	if err == nil && (len(found) == 0 || found[0].Kind != memory.KindFile) {
+	if err == nil && (len(found) == 0 || found[0].Kind != memory.KindFile || Of(&found[0]).Media == "") {
 		err = fault.Missing("file")
 	}
 	if err != nil {
@@ -523,10 +621,10 @@ func passagesOf(files ...uuid.UUID) filter.Expr {
 // deleteBatch is how many passages one changeset deletes.
 const deleteBatch = 500
 
-// DeleteFile deletes a file and its passages (notes:write, and base:write for a shared folder). Its job, if it still
-// runs, finds nothing to do.
-func (f *Service) DeleteFile(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID) (memory.Revision, error) {
-	c, err := f.writable(ctx, s, ref)
+// DeleteFile deletes a file and its passages (notes:write, and base:write for a shared collection). Its job, if it still
+// runs, clears what it wrote.
+func (f *Service) DeleteFile(ctx context.Context, s tenant.Scope, at Place, id uuid.UUID) (memory.Revision, error) {
+	c, err := f.writable(ctx, s, at)
 	if err != nil {
 		return 0, err
 	}
@@ -537,6 +635,12 @@ func (f *Service) DeleteFile(ctx context.Context, s tenant.Scope, ref string, id
 	if _, err := f.File(ctx, s, v, id); err != nil {
 		return 0, err
 	}
+	return f.delete(ctx, s, &v, id)
+}
+
+// delete deletes the passages of a file, and then the file, as far as they are there.
+func (f *Service) delete(ctx context.Context, s tenant.Scope, at *memory.View, id uuid.UUID) (memory.Revision, error) {
+	c, v := at.Collection, *at
 	o := memory.WriteOptions{Cause: memory.CauseDelete, Trigger: id}
 	for {
 		page, err := f.store.ListNotes(ctx, s, v, memory.NoteQuery{Filter: passagesOf(id), Kinds: []memory.Kind{memory.KindPassage}, Limit: deleteBatch})
@@ -556,7 +660,10 @@ func (f *Service) DeleteFile(ctx context.Context, s tenant.Scope, ref string, id
 			if !last {
 				return nil
 			}
-			return tx.Delete(ctx, id)
+			if err := tx.Delete(ctx, id); err != nil && !fault.Is(err, fault.NotFound) {
+				return err
+			}
+			return nil
 		})
 		if err != nil || last {
 			return w.Revision, err
@@ -567,29 +674,58 @@ func (f *Service) DeleteFile(ctx context.Context, s tenant.Scope, ref string, id
 	}
 }
 
-// EraseFile deletes a file, and removes every version of it and of its passages, in forks of the folder too.
-func (f *Service) EraseFile(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID) (notes.Erasure, error) {
-	var out notes.Erasure
-	c, err := f.writable(ctx, s, ref)
+// EraseFile deletes a file, also one that is deleted already, and removes every version of it and of its passages, in
+// forks of the collection too. Conflict when the collection has it from the one that it was forked from.
+func (f *Service) EraseFile(ctx context.Context, s tenant.Scope, at Place, id uuid.UUID) (notes.Erasure, error) {
+	c, err := f.writable(ctx, s, at)
 	if err != nil {
-		return out, err
+		return notes.Erasure{}, err
 	}
 	v, err := f.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 	if err != nil {
-		return out, err
+		return notes.Erasure{}, err
 	}
-	out.Gone = []uuid.UUID{id}
-	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-		return f.store.ListNotes(ctx, s, v, q)
+	past, err := f.store.History(ctx, s, v, id, 0, 0)
+	live := slices.DeleteFunc(past, func(h memory.HistoryEntry) bool { return h.Note.Deleted })
+	switch {
+	case fault.Is(err, fault.NotFound) || err == nil && (len(live) == 0 || live[0].Note.Kind != memory.KindFile || Of(&live[0].Note).Media == ""):
+		return notes.Erasure{}, fault.Missing("file")
+	case err != nil:
+		return notes.Erasure{}, err
+	case live[0].Note.Layer != c.ID:
+		return notes.Erasure{}, fault.New(fault.Conflict, "the file is of the collection %s, which this one was forked from; erase it there", live[0].Note.Layer)
 	}
+	views := []memory.View{v}
+	for i := range live { // its passages, whether or not they were deleted since
+		then, err := f.store.OpenView(ctx, s, c.ID.String(), memory.At{AsOf: &live[i].Note.From})
+		if err != nil {
+			return notes.Erasure{}, err
+		}
+		views = append(views, then)
+	}
+	return f.erase(ctx, s, id, views...)
+}
+
+// erase deletes a file and removes every version of it and of its passages, which are looked for in views, the head first.
+func (f *Service) erase(ctx context.Context, s tenant.Scope, id uuid.UUID, views ...memory.View) (notes.Erasure, error) {
+	out := notes.Erasure{Gone: []uuid.UUID{id}}
+	c := views[0].Collection
+	gone := map[uuid.UUID]bool{id: true}
 	q := memory.NoteQuery{Filter: passagesOf(id), Kinds: []memory.Kind{memory.KindPassage}, Limit: deleteBatch}
-	if err := memory.EachNote(ctx, list, q, func(n *memory.Note) error {
-		out.Gone = append(out.Gone, n.ID)
-		return nil
-	}); err != nil {
-		return out, err
+	for _, v := range views {
+		list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
+			return f.store.ListNotes(ctx, s, v, q)
+		}
+		if err := memory.EachNote(ctx, list, q, func(n *memory.Note) error {
+			if !gone[n.ID] {
+				gone[n.ID], out.Gone = true, append(out.Gone, n.ID)
+			}
+			return nil
+		}); err != nil {
+			return out, err
+		}
 	}
-	if _, err := f.DeleteFile(ctx, s, ref, id); err != nil {
+	if _, err := f.delete(ctx, s, &views[0], id); err != nil {
 		return out, err
 	}
 	entry := memory.AuditEntry{Action: "file.erase", Target: id.String(), Detail: map[string]any{"collection": c.ID.String()}}
