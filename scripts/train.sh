@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Trains the adapters of both encoders and writes them to internal/encoder (see tools/train/README.md). TRAIN_DATA names the folder with
 # published data; without it the corpus alone teaches, and only its held part is measured. What was computed is kept in TRAIN_WORK and
-# not computed again, so an interrupted run continues. STEPS="700 300" are those of each encoder, SEED the seed.
+# not computed again, so an interrupted run continues. STEPS="1400 400" are those of each encoder, SEED the seed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,7 +9,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/slipbox
 work=${TRAIN_WORK:-$cache/training}
 weights=${SLIPBOX_ENCODER_DIR:-$cache/encoder}
 python=$cache/train/bin/python
-read -r first second <<<"${STEPS:-700 300}"
+read -r first second <<<"${STEPS:-1400 400}"
 mkdir -p "$work"
 
 if ! "$python" -c 'import torch, tokenizers' 2>/dev/null; then

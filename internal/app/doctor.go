@@ -282,10 +282,10 @@ func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
 		return []Finding{f}
 	}
 	encoder := doctorEncoder(cfg)
-	f := Finding{Name: "embedder", State: OK, Detail: llm.ByLanguageName + ", in process"}
+	f := Finding{Name: "embedder", State: OK, Detail: llm.TalkName + ", in process"}
 	switch cfg.LLM.EmbedProvider {
-	case llm.EmbedTalk:
-		f.Detail = llm.TalkName + ", in process"
+	case llm.EmbedPublished:
+		f.Detail = llm.ByLanguageName + ", in process"
 	case llm.EmbedEnglish:
 		f.Detail = llm.LocalName + ", in process"
 	case llm.EmbedMultilingual:

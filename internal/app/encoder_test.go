@@ -22,7 +22,7 @@ func TestLocalEncoderEndToEnd(t *testing.T) {
 		t.Helper()
 		g := start(func(c *Settings) { c.LLM.EmbedProvider, c.LLM.EncoderDir = "", dir })
 		made := g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
-		if made["embedder"] != llm.ByLanguageName {
+		if made["embedder"] != llm.TalkName {
 			t.Errorf("a new collection is bound to %v", made["embedder"])
 		}
 		bees := g.add("c", "Two bee colonies survived the frost, wrapped in straw.")["note"].(object)["id"].(string)

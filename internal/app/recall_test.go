@@ -51,7 +51,7 @@ func checkSystem(t *testing.T, d *eval.Dataset, prefix, provider string, s eval.
 }
 
 // TestRecallOfPublishedData compares recall over published data with the committed results and with
-// fixed minimums. English is read by the encoder for English, as by default.
+// fixed minimums, with the default encoders.
 func TestRecallOfPublishedData(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("EVAL_DATA")
@@ -68,8 +68,8 @@ func TestRecallOfPublishedData(t *testing.T) {
 	}
 	t.Run("conversations", func(t *testing.T) {
 		t.Parallel()
-		runs := checkRuns(t, locomo, llm.EmbedEnglish)
-		checkRuns(t, eval.Pooled(locomo), llm.EmbedEnglish)
+		runs := checkRuns(t, locomo, llm.EmbedLocal)
+		checkRuns(t, eval.Pooled(locomo), llm.EmbedLocal)
 		reaches(t, runs[eval.Lexical], map[string]float64{"recall@10": 0.626, "nDCG@10": 0.489}) // BM25 over stems
 		reaches(t, runs[eval.ProfileDefault], map[string]float64{"recall@10": 0.825, "nDCG@10": 0.66})
 		reaches(t, runs[eval.Hybrid], map[string]float64{"recall@10": 0.85, "nDCG@10": 0.66})
@@ -77,7 +77,7 @@ func TestRecallOfPublishedData(t *testing.T) {
 	})
 	t.Run("chats", func(t *testing.T) {
 		t.Parallel()
-		runs := checkRuns(t, beam, llm.EmbedEnglish)
+		runs := checkRuns(t, beam, llm.EmbedLocal)
 		reaches(t, runs[eval.Lexical], map[string]float64{"recall@10": 0.418, "nDCG@10": 0.313}) // BM25 over stems
 		// Long answers of an assistant are found, and take room: within 2,000 tokens less is found than by the tables before.
 		reaches(t, runs[eval.ProfileDefault], map[string]float64{"recall@10": 0.60})
@@ -91,6 +91,7 @@ func TestRecallOfPublishedData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// The default encoders learned from five of the six persons.
 		runs := checkRuns(t, d, llm.EmbedEnglish)
 		reaches(t, runs[eval.Hybrid], map[string]float64{"recall@10": 0.31, "sessions@10": 0.58}) // BM25 over stems has .25 and .56
 		hybridBeatsLexical(t, runs, overall)
@@ -100,13 +101,13 @@ func TestRecallOfPublishedData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		last, dialogue := 0.58, 0.70
+		last, dialogue := 0.55, 0.70
 		if chinese {
 			last, dialogue = 0.50, 0.62
 		}
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			runs := checkRuns(t, d, "")
+			runs := checkRuns(t, d, llm.EmbedLocal)
 			reaches(t, runs[eval.Hybrid], map[string]float64{"recall@10": last})
 			reaches(t, runs[eval.ByDialogue], map[string]float64{"recall@10": dialogue})
 		})

@@ -133,7 +133,7 @@ func TestReembedEndToEnd(t *testing.T) {
 func TestReembedForTalk(t *testing.T) {
 	t.Parallel()
 	dir := weightstest.Dir(t)
-	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider, c.LLM.EncoderDir = "", dir })
+	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider, c.LLM.EncoderDir = llm.EmbedPublished, dir })
 	made := g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "chat", "policy": "none"})
 	if made["embedder"] != llm.ByLanguageName {
 		t.Fatalf("%v", made["embedder"])

@@ -57,7 +57,7 @@ func Budgets() map[string]int {
 		"internal/analyst":                          1800,
 		"internal/redis":                            1200,
 		"internal/cache":                            600,
-		"internal/encoder":                          2900,
+		"internal/encoder":                          2950,
 		"internal/said":                             1000,
 		"internal/index":                            5300,
 		"internal/snapshot":                         270,
@@ -85,8 +85,8 @@ func Budgets() map[string]int {
 		"internal/telemetry":                        750,
 		"migrations":                                120,
 		"api":                                       110,
-		"internal/eval":                             9750,
-		"tools":                                     3200,
+		"internal/eval":                             9800,
+		"tools":                                     3250,
 		"docs":                                      60,
 	}
 }

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"fmt"
+	"sync"
+	"weak"
 
 	"github.com/x448/float16"
 )
@@ -21,6 +23,7 @@ var e5Adapter []byte
 // adapter holds low-rank changes of matrices. All numbers of the file are binary16, little endian, behind a header of 16 bytes: the
 // mark, the first layer, the number of layers, the rank.
 type adapter struct {
+	first      int                // layer that it changes
 	products   map[string]product // by the name of the matrix
 	rank       int
 	projection []float32 // Dim × TokenDim
@@ -59,7 +62,7 @@ func readAdapter(b []byte, n names, layers int) (*adapter, error) {
 		b = b[2*n:]
 		return out
 	}
-	a := &adapter{products: map[string]product{}, rank: rank}
+	a := &adapter{first: first, products: map[string]product{}, rank: rank}
 	for i := range count {
 		for _, s := range shapes {
 			p := product{down: next(rank * s.in)}
@@ -93,4 +96,24 @@ func (a adapted) linear(name string, in, out int) (rows, bias []float32) {
 		}
 	}
 	return rows, bias
+}
+
+// inUse holds weights by the SHA-256 of the file that they were read from.
+var inUse = struct {
+	sync.Mutex
+	of map[string]weak.Pointer[weights]
+}{of: map[string]weak.Pointer[weights]{}}
+
+// share makes the lower layers those of other weights of the file, where a model with an adapter and one without are in use: both
+// keep them once. The file must have been verified.
+func (w *weights) share(f File) {
+	inUse.Lock()
+	defer inUse.Unlock()
+	other := inUse.of[f.SHA256].Value()
+	if other != nil {
+		copy(w.layer, other.layer[:min(w.published, other.published)])
+	}
+	if other == nil || other.published < w.published {
+		inUse.of[f.SHA256] = weak.Make(w)
+	}
 }

@@ -80,3 +80,16 @@ func TestDamagedAdapters(t *testing.T) {
 		}
 	}
 }
+
+// A model with an adapter and one without keep the layers below the adapter once.
+func TestLowerLayersAreShared(t *testing.T) {
+	t.Parallel()
+	for with, without := range map[*Model]*Model{MiniLMForTalk: MiniLM, E5ForTalk: E5} {
+		a, b := openModel(t, with).weights, openModel(t, without).weights
+		for i := range a.layer {
+			if same := &a.layer[i].up.panels[0] == &b.layer[i].up.panels[0]; same != (i < a.published) {
+				t.Errorf("%s, layer %d of %d: one copy %v", with.Name, i, a.published, same)
+			}
+		}
+	}
+}

@@ -105,6 +105,9 @@ func openMiniLMWith(dir string, files []File, by *adapter) (tokenizer, *weights,
 		}
 		return err
 	})
+	if err == nil {
+		w.share(files[1])
+	}
 	return v, w, err
 }
 
@@ -121,6 +124,9 @@ func openE5With(dir string, files []File, center []byte, by *adapter) (tokenizer
 		}
 		return err
 	})
+	if err == nil {
+		w.share(files[0])
+	}
 	return v, w, err
 }
 

@@ -36,6 +36,7 @@ type weights struct {
 	position   []float32
 	norm       affine
 	layer      []layer
+	published  int // how many of the lower layers no adapter changed
 	projection matrix
 	turn       []float32 // into the space of another model, Dim × Dim; nil: the vectors stay as they are
 }
@@ -115,10 +116,13 @@ var miniLMNames = names{
 // assembleWeights reads all but the vectors of the vocabulary, and the projection only from an adapter.
 func assembleWeights(r source, layers int, n names, by *adapter) *weights {
 	var projection matrix
+	unchanged := layers
 	if by != nil {
-		r, projection = adapted{r, by}, projectionOf(by.projection)
+		r, projection, unchanged = adapted{r, by}, projectionOf(by.projection), by.first
 	}
-	w := &weights{norm: r.affine(n.norm), position: r.table(n.position, positions), layer: make([]layer, layers), projection: projection}
+	w := &weights{
+		norm: r.affine(n.norm), position: r.table(n.position, positions), layer: make([]layer, layers), published: unchanged, projection: projection,
+	}
 	kind := r.table(n.kind, 2)
 	for i := range w.position {
 		w.position[i] += kind[i%Dim]

@@ -56,9 +56,9 @@ type Fitting struct {
 	used []search.Signal
 }
 
-// NewFitting prepares what the gateway measured, to give weights to the named signals. believed reports whether a
-// question only measures.
-func NewFitting(all []Measured, believed func(m *Measured) bool, signals []string) (*Fitting, error) {
+// NewFitting prepares what the gateway measured, to give weights to the named signals. believed names the set of a question
+// that only measures, and is empty for others.
+func NewFitting(all []Measured, believed func(m *Measured) string, signals []string) (*Fitting, error) {
 	used, err := search.SignalsNamed(signals)
 	if err != nil {
 		return nil, fmt.Errorf("signals: %w", err)
@@ -111,7 +111,7 @@ func (f *Fitting) LeftOut(w io.Writer, fitted *search.Table) error {
 	return nil
 }
 
-func fitSets(all []Measured, believed func(m *Measured) bool) []fitSet {
+func fitSets(all []Measured, believed func(m *Measured) string) []fitSet {
 	by := map[string]*fitSet{}
 	for i := range all {
 		m := &all[i]
@@ -126,12 +126,12 @@ func fitSets(all []Measured, believed func(m *Measured) bool) []fitSet {
 			name += ", " + m.Category
 		}
 		only := believed(m)
-		if only {
-			name += ", believed"
+		if only != "" {
+			name += ", " + only
 		}
 		data, _, _ := strings.Cut(strings.TrimPrefix(m.Track, "talk-"), "-")
 		if by[name] == nil {
-			by[name] = &fitSet{name: name, data: data, believed: only}
+			by[name] = &fitSet{name: name, data: data, believed: only != ""}
 		}
 		by[name].questions = append(by[name].questions, newFitQuestion(m))
 	}
@@ -306,8 +306,15 @@ func (q *fitQuestion) addGradient(t *search.Table, share float64, out *search.Ta
 	}
 }
 
-// BelievedMeasure reports whether a question is of a dialogue of the corpus that only measures.
-func BelievedMeasure(m *Measured) bool {
+// BelievedMeasure names the set of a question of a dialogue of the corpus that only measures: dialogues of writers from whom
+// nothing was learned are apart. It is empty for others.
+func BelievedMeasure(m *Measured) string {
 	d := Labeled{ID: m.Conversation}
-	return strings.HasSuffix(m.Track, "corpus") && d.Believed()
+	switch {
+	case !strings.HasSuffix(m.Track, "corpus") || !d.Believed():
+		return ""
+	case slices.Contains(believedWriters, d.Writer()):
+		return d.Writer()
+	}
+	return "believed"
 }

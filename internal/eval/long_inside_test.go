@@ -37,7 +37,7 @@ func TestFit(t *testing.T) {
 			all = append(all, m)
 		}
 	}
-	none := func(*Measured) bool { return false }
+	none := func(*Measured) string { return "" }
 	f, err := NewFitting(all, none, []string{"lexical", "late"})
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,8 @@ const (
 // The providers of embedding. ProviderOpenAI and ProviderOllama name endpoints
 // here too.
 const (
-	EmbedLocal        = "local"        // the sentence encoders in this process, from weights on disk, by the language of a text
-	EmbedTalk         = "talk"         // the same with adapters that are trained on talk
+	EmbedLocal        = "local"        // the sentence encoders in this process, trained on talk, by the language of a text
+	EmbedPublished    = "published"    // the same without what was learned of talk
 	EmbedEnglish      = "english"      // the one for English alone
 	EmbedMultilingual = "multilingual" // the one for about a hundred languages alone
 	EmbedHash         = "hash"         // hashed n-grams
@@ -38,7 +38,7 @@ func providers() []string { return []string{ProviderOpenAI, ProviderOllama, Prov
 
 // embedProviders lists the valid values of Config.EmbedProvider.
 func embedProviders() []string {
-	return []string{EmbedLocal, EmbedTalk, EmbedEnglish, EmbedMultilingual, ProviderOpenAI, ProviderOllama, EmbedHash}
+	return []string{EmbedLocal, EmbedPublished, EmbedEnglish, EmbedMultilingual, ProviderOpenAI, ProviderOllama, EmbedHash}
 }
 
 // Defaults of Config.

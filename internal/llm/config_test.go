@@ -19,7 +19,7 @@ func TestValidate_C070_C071(t *testing.T) {
 		"zero":                   {llm.Config{}, nil},
 		"key alone":              {llm.Config{APIKey: secret}, nil},
 		"unknown":                {llm.Config{Provider: "gpt"}, []string{`unknown provider "gpt"; use openai, ollama or heuristic`}},
-		"unknown embedder":       {llm.Config{EmbedProvider: "bert"}, []string{`unknown embedder "bert"; use local, talk, english, multilingual, openai, ollama or hash`}},
+		"unknown embedder":       {llm.Config{EmbedProvider: "bert"}, []string{`unknown embedder "bert"; use local, published, english, multilingual, openai, ollama or hash`}},
 		"no key":                 {llm.Config{Provider: "openai", Model: "gpt-4o"}, []string{"llm.api_key: missing", "OPENAI_API_KEY"}},
 		"no key, model alone":    {llm.Config{Model: "gpt-4o"}, []string{"llm.api_key: missing"}},
 		"no key, own server":     {llm.Config{BaseURL: "http://127.0.0.1:8000/v1"}, nil},

@@ -27,7 +27,7 @@ const (
 	MultilingualName = "multilingual-e5-small-q4@384"
 	// ByLanguageName is that of [ByLanguage], TalkName that of the one whose encoders are trained on talk.
 	ByLanguageName = "minilm+e5-small-q4@384"
-	TalkName       = "minilm+e5-small-q4+talk1@384"
+	TalkName       = "minilm+e5-small-q4+talk2@384"
 )
 
 // Local is an embedder that runs one sentence encoder in this process, from weights on disk. It needs

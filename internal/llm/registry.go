@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,19 +47,17 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	switch p := cfg.embedProvider(); p {
 	case EmbedHash:
 		return r, nil
-	case EmbedLocal, EmbedTalk, EmbedEnglish, EmbedMultilingual:
+	case EmbedLocal, EmbedPublished, EmbedEnglish, EmbedMultilingual:
 		var err error
 		switch p {
 		case EmbedMultilingual:
 			err = r.choose(multilingual.Name(), multilingual.Open)
-		case EmbedTalk:
-			if err = talk.english.Open(); err == nil {
-				err = r.choose(talk.Name(), talk.others.present)
-			}
+		case EmbedEnglish:
+			err = r.choose(english.Name(), english.Open)
+		case EmbedPublished:
+			err = r.chooseBoth(both, english)
 		default:
-			if err = r.choose(english.Name(), english.Open); err == nil && p == EmbedLocal {
-				err = r.choose(both.Name(), both.others.present)
-			}
+			err = r.chooseBoth(talk, english)
 		}
 		if err != nil && cfg.EmbedProvider != "" {
 			return nil, errors.Join(fault.Wrap(err, fault.Unavailable,
@@ -80,6 +79,14 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	default:
 		return nil, fmt.Errorf("llm.embedder: unknown embedder %q", p) // Validate refuses it first
 	}
+}
+
+// chooseBoth makes an embedder of two encoders the default one; without the weights of the second, it is the one for English.
+func (r *Registry) chooseBoth(both *ByLanguage, english *Local) error {
+	if missing := both.others.present(); missing != nil {
+		return cmp.Or(r.choose(english.Name(), english.Open), missing)
+	}
+	return r.choose(both.Name(), both.english.Open)
 }
 
 // choose makes an embedder the default one if it is ready.
@@ -118,10 +125,11 @@ func newEmbedder(d Deps, cfg Config) (memory.Embedder, error) {
 // Sentences returns the embedder for sentences in any language, whose vectors internal/said reads; nil where the settings choose
 // no embedder that has its weights.
 func (r *Registry) Sentences() memory.Embedder {
-	if r.first != ByLanguageName && r.first != MultilingualName && r.first != TalkName {
-		return nil
+	switch r.first {
+	case TalkName, ByLanguageName, MultilingualName:
+		return r.sentences
 	}
-	return r.sentences
+	return nil
 }
 
 // Default returns the embedder of new collections.

@@ -209,7 +209,7 @@ func TestLocalIsCached(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := r.Caches()[llm.ByLanguageName], (llm.CacheStats{Hits: 1, Misses: 4, Entries: 2, Capacity: 2}); got != want {
+	if got, want := r.Caches()[llm.TalkName], (llm.CacheStats{Hits: 1, Misses: 4, Entries: 2, Capacity: 2}); got != want {
 		t.Errorf("%+v", got)
 	}
 }
@@ -305,20 +305,20 @@ func TestRegistryByWeights(t *testing.T) {
 		fails    error  // nil: the registry is made
 		expected bool
 	}{
-		"weights":                  {cfg: llm.Config{EncoderDir: good}, first: llm.ByLanguageName, expected: true},
-		"weights, asked for":       {cfg: llm.Config{EncoderDir: good, EmbedProvider: llm.EmbedLocal}, first: llm.ByLanguageName, expected: true},
+		"weights":                  {cfg: llm.Config{EncoderDir: good}, first: llm.TalkName, expected: true},
+		"weights, asked for":       {cfg: llm.Config{EncoderDir: good, EmbedProvider: llm.EmbedLocal}, first: llm.TalkName, expected: true},
 		"English asked for":        {cfg: llm.Config{EncoderDir: half, EmbedProvider: llm.EmbedEnglish}, first: llm.LocalName, expected: true},
 		"English alone":            {cfg: llm.Config{EncoderDir: half}, first: llm.LocalName, notice: "languages other than English", expected: true},
 		"half, both asked for":     {cfg: llm.Config{EncoderDir: half, EmbedProvider: llm.EmbedLocal}, fails: fs.ErrNotExist},
-		"talk asked for":           {cfg: llm.Config{EncoderDir: good, EmbedProvider: llm.EmbedTalk}, first: llm.TalkName, expected: true},
-		"half, talk asked for":     {cfg: llm.Config{EncoderDir: half, EmbedProvider: llm.EmbedTalk}, fails: fs.ErrNotExist},
+		"published asked for":      {cfg: llm.Config{EncoderDir: good, EmbedProvider: llm.EmbedPublished}, first: llm.ByLanguageName, expected: true},
+		"half, published":          {cfg: llm.Config{EncoderDir: half, EmbedProvider: llm.EmbedPublished}, fails: fs.ErrNotExist},
 		"weights, hash asked for":  {cfg: llm.Config{EncoderDir: good, EmbedProvider: llm.EmbedHash}, first: llm.HashName},
 		"no weights":               {cfg: llm.Config{EncoderDir: t.TempDir()}, first: llm.HashName, notice: "not installed", expected: true},
 		"no weights, asked for":    {cfg: llm.Config{EncoderDir: t.TempDir(), EmbedProvider: llm.EmbedLocal}, fails: fs.ErrNotExist},
 		"no weights, not asked":    {cfg: llm.Config{EncoderDir: t.TempDir(), EmbedProvider: llm.EmbedHash}, first: llm.HashName},
 		"damaged":                  {cfg: llm.Config{EncoderDir: cut}, first: llm.HashName, notice: "damaged", expected: true},
 		"damaged, asked for":       {cfg: llm.Config{EncoderDir: cut, EmbedProvider: llm.EmbedLocal}, fails: encoder.ErrDamaged},
-		"weights, without a cache": {cfg: llm.Config{EncoderDir: good, EmbedCache: -1}, first: llm.ByLanguageName, expected: true},
+		"weights, without a cache": {cfg: llm.Config{EncoderDir: good, EmbedCache: -1}, first: llm.TalkName, expected: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -355,7 +355,7 @@ func TestRegistryByWeights(t *testing.T) {
 // The encoders that are trained on talk have vectors of their own, which compare across languages.
 func TestTalkReadsBothLanguages(t *testing.T) {
 	t.Parallel()
-	r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedProvider: llm.EmbedTalk})
+	r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedProvider: llm.EmbedLocal})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -400,7 +400,7 @@ func TestEndpointOfTheLocalModel(t *testing.T) {
 // Sentences are read by the encoder for many languages, English ones too, where an encoder of many languages is the default.
 func TestSentences(t *testing.T) {
 	t.Parallel()
-	for provider, want := range map[string]bool{"": true, llm.EmbedMultilingual: true, llm.EmbedTalk: true, llm.EmbedEnglish: false, llm.EmbedHash: false} {
+	for provider, want := range map[string]bool{"": true, llm.EmbedPublished: true, llm.EmbedMultilingual: true, llm.EmbedEnglish: false, llm.EmbedHash: false} {
 		r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedProvider: provider})
 		if err != nil {
 			t.Fatal(err)

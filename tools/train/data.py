@@ -12,7 +12,7 @@ import torch
 
 from model import DIM
 
-LEARNED_TOKENS, MEASURED_TOKENS = 80, 160  # what is read of a text
+TOKENS = 160  # what is read of a text
 
 
 class Text:
@@ -20,7 +20,7 @@ class Text:
 
     __slots__ = ("ids", "terms", "key", "query")
 
-    def __init__(self, pieces, limit, query):
+    def __init__(self, pieces, query, limit=TOKENS):
         ids = pieces["ids"]
         if len(ids) > limit:
             ids = ids[: limit - 1] + ids[-1:]
@@ -30,8 +30,8 @@ class Text:
 
 
 class Query:
-    def __init__(self, q, limit):
-        self.text = {k: Text(q[k], limit, True) for k in ("minilm", "e5")}
+    def __init__(self, q):
+        self.text = {k: Text(q[k], True) for k in ("minilm", "e5")}
         self.english, self.kind = q["english"], q["kind"]
         self.gold, self.before, self.near = q["gold"], q["before"], q["near"]
 
@@ -39,20 +39,19 @@ class Query:
 class Conversation:
     def __init__(self, c):
         self.set, self.id, self.part, self.writer = c["set"], c["id"], c["part"], c["writer"]
-        limit = LEARNED_TOKENS if self.part == "train" else MEASURED_TOKENS
-        self.turns = [{k: Text(t[k], limit, False) for k in ("minilm", "e5")} for t in c["turns"]]
+        self.turns = [{k: Text(t[k], False) for k in ("minilm", "e5")} for t in c["turns"]]
         self.english_turns = [t["english"] for t in c["turns"]]
-        self.queries = [Query(q, limit) for q in c["queries"]]
+        self.queries = [Query(q) for q in c["queries"]]
         self.english = sum(self.english_turns) > 0.9 * len(self.turns)
         if self.part == "train":
             self.keep(random.Random(self.id))
 
-    def keep(self, rng, most=700):
+    def keep(self, rng, most=500):
         """Bounds the turns of a long conversation that are read: the evidence, what is near it, what words find, some others."""
         if len(self.turns) <= most:
             self.usable = list(range(len(self.turns)))
             return
-        kept = {t for q in self.queries for g in q.gold for t in range(g - 2, g + 3)} | {t for q in self.queries for t in q.near[:12]}
+        kept = {t for q in self.queries for g in q.gold for t in range(g - 2, g + 3)} | {t for q in self.queries for t in q.near[:6]}
         kept &= set(range(len(self.turns)))
         rest = [t for t in range(len(self.turns)) if t not in kept]
         kept |= set(rng.sample(rest, min(len(rest), max(100, most - len(kept)))))

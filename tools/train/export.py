@@ -47,7 +47,7 @@ def golden(name, lower, upper, lines):
     out = []
     for line in lines:
         for query in (False, True):
-            text = Text(line[name], 10**6, query)
+            text = Text(line[name], query, 10**6)
             ids, mask = padded([text])
             with torch.inference_mode():
                 v, codes = upper(lower(ids, mask), mask, torch.tensor([query]))

@@ -11,6 +11,7 @@ state of a run that was interrupted, and the result; one run at a time. README.m
 
 import argparse
 import fcntl
+import hashlib
 import json
 import pathlib
 import random
@@ -20,11 +21,11 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from data import States, read
+from data import TOKENS, States, read
 from model import ENCODERS, Lower, Upper
 
 TEMPERATURE = 0.05
-QUERIES, DOCUMENTS, PIECES = 24, 112, 4000  # of a step, at most
+QUERIES, DOCUMENTS, PIECES = 24, 128, 5000  # of a step, at most
 KINDS = {"fact": 0.35, "word for word": 0.3}  # how likely a query is taken; others 1
 SETS = {"corpus": 1.0, "realmem": 6.0, "vehicle": 2.0}  # how much more likely a conversation is taken
 # How much of what was learned is kept, between the published numbers and the trained ones: half has nearly all of the gain on
@@ -297,7 +298,10 @@ def load(upper, path):
 
 
 def settings(args):
-    return {k: getattr(args, k) for k in ("name", "steps", "seed", "rate", "without")} | {"queries": QUERIES, "documents": DOCUMENTS, "pieces": PIECES, "temperature": TEMPERATURE, "kept": KEPT}
+    of = {k: getattr(args, k) for k in ("name", "steps", "seed", "rate", "without")}
+    with open(args.texts, "rb") as f:
+        of["texts"] = hashlib.file_digest(f, "sha256").hexdigest()
+    return of | {"queries": QUERIES, "documents": DOCUMENTS, "pieces": PIECES, "tokens": TOKENS, "temperature": TEMPERATURE, "kept": KEPT}
 
 
 def table(before, after):

@@ -147,9 +147,65 @@ func (o *output) corpus(dir string) error {
 		if err := o.write("corpus", part, from.Writer(), c, nil); err != nil {
 			return err
 		}
+		if notes := notesOf(all, i); len(notes.Questions) > 0 {
+			if err := o.write("notes", part, from.Writer(), notes, nil); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
+
+// strangers is how many notes of other dialogues are among those of one, at least, where its language has so many.
+const strangers = 60
+
+// notesOf returns what a careful reader noted of a dialogue, after notes of others in its language that are of the same
+// part, with the questions and utterances that ask for it: notes in the third person are found otherwise than what was said.
+func notesOf(all []eval.Labeled, at int) *eval.Conversation {
+	own := &all[at]
+	c := &eval.Conversation{ID: own.ID + "-notes"}
+	for i := 1; i < len(all) && len(c.Turns) < strangers; i++ {
+		other := &all[(at+i)%len(all)]
+		if other.Lang == own.Lang && other.Believed() == own.Believed() {
+			c.Turns = append(c.Turns, notes(other)...)
+		}
+	}
+	before := len(c.Turns)
+	c.Turns = append(c.Turns, notes(own)...)
+	add := func(text, kind string, turns []int, end int) {
+		q := eval.Question{Text: text, Category: kind, Before: before}
+		for _, f := range own.Facts {
+			if f.Turn < end {
+				q.Before++
+			}
+			if slices.Contains(turns, f.Turn) {
+				q.Gold = append(q.Gold, noteID(own, &f))
+			}
+		}
+		if len(q.Gold) > 0 && len(q.Gold) <= 2*len(turns) {
+			c.Questions = append(c.Questions, q)
+		}
+	}
+	for _, q := range own.Questions {
+		add(q.Text, "question", q.Gold, len(own.Turns))
+	}
+	for _, r := range own.Recalls {
+		add(own.Turns[r.Turn].Text, "recall", r.Gold, r.Turn)
+	}
+	return c
+}
+
+// notes returns the notes of a dialogue, in the order in which they were told.
+func notes(d *eval.Labeled) (out []eval.Turn) {
+	facts := slices.Clone(d.Facts)
+	slices.SortStableFunc(facts, func(a, b eval.Label) int { return cmp.Compare(a.Turn, b.Turn) })
+	for i := range facts {
+		out = append(out, eval.Turn{ID: noteID(d, &facts[i]), Text: facts[i].Text})
+	}
+	return out
+}
+
+func noteID(d *eval.Labeled, f *eval.Label) string { return fmt.Sprintf("%s %d", d.ID, f.Number) }
 
 // heldShare is that one conversation in so many of the other sets that may be learned from is held back.
 const heldShare = 4
