@@ -91,8 +91,9 @@ function Waits({ last }: { last: readonly Schemas['Collection'][] }) {
 function Failed({ last }: { last: readonly Schemas['Collection'][] }) {
   const { api } = useShared()
   const read = useLoad(async signal => {
-    const lists = await Promise.all((['failed', 'dead'] as const).map(state => api.call('get', '/v1/jobs', { signal, query: { state, limit: 5 } })))
-    return lists.flatMap(l => l.items).sort((a, b) => b.created_at.localeCompare(a.created_at)).slice(0, 6)
+    // Work that waits for its next try, such as while a model is down, has the error of its last one.
+    const lists = await Promise.all((['failed', 'dead', 'queued'] as const).map(state => api.call('get', '/v1/jobs', { signal, query: { state, limit: 20 } })))
+    return lists.flatMap(l => l.items).filter(j => j.state !== 'queued' || j.error).sort((a, b) => b.created_at.localeCompare(a.created_at)).slice(0, 6)
   }, [])
   const called = useCalled(last, (read.data ?? []).map(j => j.collection))
   if (read.data?.length === 0) return null
@@ -104,7 +105,7 @@ function Failed({ last }: { last: readonly Schemas['Collection'][] }) {
           {jobs.map(j => (
             <li key={j.id}>
               <a class="cover" href={j.collection ? formatRoute({ collection: j.collection, tab: 'jobs' }) : formatRoute({ gateway: true })}>{j.error ? reveal(j.error) : kinds[j.kind] ?? j.kind}</a>
-              <span class="soft small">{j.collection && <bdi>{called(j.collection)}</bdi>}</span><span class="soft small adds">{kinds[j.kind] ?? j.kind}</span><span class="soft small">{formatAgo(j.created_at, Date.now())}</span>
+              <span class="soft small">{j.collection && <bdi>{called(j.collection)}</bdi>}</span><span class="soft small adds">{kinds[j.kind] ?? j.kind}{j.state === 'queued' && ', is tried again'}</span><span class="soft small">{formatAgo(j.created_at, Date.now())}</span>
             </li>
           ))}
         </ul>
