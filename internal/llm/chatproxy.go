@@ -61,7 +61,7 @@ func NewChatProxy(d Deps, cfg Config) (*ChatProxy, error) {
 func (t *ChatProxy) Name() string { return t.cfg.Model }
 
 // Send implements [chat.Model]. The answer's body breaks off when ctx ends, and when none of it has
-// arrived for Config.Timeout. The observed duration ends when the answer begins.
+// arrived for Config.Timeout. The measured duration ends when the answer begins, the span when its cost is known.
 func (t *ChatProxy) Send(ctx context.Context, s tenant.Scope, r chat.Request) (out *chat.Response, err error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -69,11 +69,23 @@ func (t *ChatProxy) Send(ctx context.Context, s tenant.Scope, r chat.Request) (o
 	if t.deps.Observer == nil {
 		return t.send(ctx, s, r)
 	}
-	t.deps.Observer.observe(ctx, s, t.call, func(watched context.Context) ([]attribute.KeyValue, error) {
+	watched, span := t.deps.Observer.span(ctx, s, t.call)
+	t.deps.Observer.measure(watched, span, t.call, func(watched context.Context) ([]attribute.KeyValue, error) {
 		out, err = t.send(watched, s, r)
 		return []attribute.KeyValue{telemetry.Collection.String(r.Collection.String())}, err
 	})
-	return out, err
+	if err != nil {
+		span.End()
+		return nil, err
+	}
+
+	account := out.Account
+	out.Account = func(u chat.Usage) {
+		account(u)
+		span.SetAttributes(telemetry.ModelInput.Int64(u.PromptTokens), telemetry.ModelOutput.Int64(u.CompletionTokens))
+		span.End()
+	}
+	return out, nil
 }
 
 func (t *ChatProxy) send(ctx context.Context, s tenant.Scope, r chat.Request) (*chat.Response, error) {

@@ -100,10 +100,20 @@ func (c call) attributes(more ...attribute.KeyValue) []attribute.KeyValue {
 
 // observe runs a call in a span. The attributes that do returns are added to the span.
 func (o *Observer) observe(ctx context.Context, s tenant.Scope, c call, do func(context.Context) ([]attribute.KeyValue, error)) {
-	began := time.Now()
-	ctx, span := o.tracer.Start(ctx, c.operation+" "+c.model, trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(c.attributes(telemetry.Tenant.String(s.Tenant().String()))...))
+	ctx, span := o.span(ctx, s, c)
 	defer span.End()
+	o.measure(ctx, span, c, do)
+}
+
+// span starts the span of a call.
+func (o *Observer) span(ctx context.Context, s tenant.Scope, c call) (context.Context, trace.Span) {
+	return o.tracer.Start(ctx, c.operation+" "+c.model, trace.WithSpanKind(trace.SpanKindClient), //nolint:spancheck // the caller ends it
+		trace.WithAttributes(c.attributes(telemetry.Tenant.String(s.Tenant().String()))...))
+}
+
+// measure runs a call, and says in its span how it ended.
+func (o *Observer) measure(ctx context.Context, span trace.Span, c call, do func(context.Context) ([]attribute.KeyValue, error)) {
+	began := time.Now()
 	more, err := do(ctx)
 	span.SetAttributes(more...)
 	attrs := c.attributes()

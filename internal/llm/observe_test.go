@@ -104,6 +104,31 @@ func TestObservedModel(t *testing.T) {
 	}
 }
 
+// The span of a chat lasts until its cost is known, which it has; that of a chat that fails ends with it.
+func TestObservedChat(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	spans, _ := f.watch(t)
+	f.srv.Script("", llmtest.Text("hi"), llmtest.Text("hi"), llmtest.StatusText(http.StatusBadRequest, "cannot read: hello there"))
+	proxy := newChatProxy(t, f.srv, f.deps, nil)
+	for _, body := range []string{hello, helloStream, hello} {
+		_, _ = said(t.Context(), t, proxy, body)
+	}
+	ended := spans.Ended()
+	if len(ended) != 3 || len(spans.Started()) != 3 {
+		t.Fatalf("%d spans ended of %d", len(ended), len(spans.Started()))
+	}
+	for i, s := range ended {
+		in, out, failed := "3", "2", codes.Unset
+		if i == 2 {
+			in, out, failed = "", "", codes.Error
+		}
+		if got := s.Attributes(); valueOf(got, telemetry.ModelInput) != in || valueOf(got, telemetry.ModelOutput) != out || s.Status().Code != failed {
+			t.Errorf("chat %d has %v, status %v", i, got, s.Status())
+		}
+	}
+}
+
 // A cache hit is not a call.
 func TestObservedEmbedder(t *testing.T) {
 	t.Parallel()
