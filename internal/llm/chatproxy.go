@@ -69,8 +69,7 @@ func (t *ChatProxy) Send(ctx context.Context, s tenant.Scope, r chat.Request) (o
 	if t.deps.Observer == nil {
 		return t.send(ctx, s, r)
 	}
-	watched, span := t.deps.Observer.span(ctx, s, t.call)
-	t.deps.Observer.measure(watched, span, t.call, func(watched context.Context) ([]attribute.KeyValue, error) {
+	span := t.deps.Observer.observe(ctx, s, t.call, func(watched context.Context) ([]attribute.KeyValue, error) {
 		out, err = t.send(watched, s, r)
 		return []attribute.KeyValue{telemetry.Collection.String(r.Collection.String())}, err
 	})

@@ -98,22 +98,11 @@ func (c call) attributes(more ...attribute.KeyValue) []attribute.KeyValue {
 	}, more...)
 }
 
-// observe runs a call in a span. The attributes that do returns are added to the span.
-func (o *Observer) observe(ctx context.Context, s tenant.Scope, c call, do func(context.Context) ([]attribute.KeyValue, error)) {
-	ctx, span := o.span(ctx, s, c)
-	defer span.End()
-	o.measure(ctx, span, c, do)
-}
-
-// span starts the span of a call.
-func (o *Observer) span(ctx context.Context, s tenant.Scope, c call) (context.Context, trace.Span) {
-	return o.tracer.Start(ctx, c.operation+" "+c.model, trace.WithSpanKind(trace.SpanKindClient), //nolint:spancheck // the caller ends it
-		trace.WithAttributes(c.attributes(telemetry.Tenant.String(s.Tenant().String()))...))
-}
-
-// measure runs a call, and says in its span how it ended.
-func (o *Observer) measure(ctx context.Context, span trace.Span, c call, do func(context.Context) ([]attribute.KeyValue, error)) {
+// observe runs a call in a span, which the caller ends. The attributes that do returns are added to the span.
+func (o *Observer) observe(ctx context.Context, s tenant.Scope, c call, do func(context.Context) ([]attribute.KeyValue, error)) trace.Span {
 	began := time.Now()
+	ctx, span := o.tracer.Start(ctx, c.operation+" "+c.model, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(c.attributes(telemetry.Tenant.String(s.Tenant().String()))...))
 	more, err := do(ctx)
 	span.SetAttributes(more...)
 	attrs := c.attributes()
@@ -124,6 +113,7 @@ func (o *Observer) measure(ctx context.Context, span trace.Span, c call, do func
 		span.SetStatus(codes.Error, code)
 	}
 	o.duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributeSet(attribute.NewSet(attrs...)))
+	return span
 }
 
 // meter returns a Meter that records tokens and calls next.
@@ -167,7 +157,7 @@ func (m observedModel) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (
 			telemetry.ModelInput.Int64(a.PromptTokens), telemetry.ModelOutput.Int64(a.CompletionTokens),
 			telemetry.Collection.String(c.Collection.String()),
 		}, err
-	})
+	}).End()
 	return a, err
 }
 
@@ -182,7 +172,7 @@ func (m observedModel) Converse(ctx context.Context, s tenant.Scope, d memory.Di
 			telemetry.ModelInput.Int64(out.PromptTokens), telemetry.ModelOutput.Int64(out.CompletionTokens),
 			telemetry.Collection.String(d.Collection.String()),
 		}, err
-	})
+	}).End()
 	return out, err
 }
 
@@ -199,7 +189,7 @@ func (e observedEmbedder) Embed(ctx context.Context, s tenant.Scope, texts []str
 	e.observer.observe(ctx, s, e.call, func(ctx context.Context) ([]attribute.KeyValue, error) {
 		out, err = e.ImageEmbedder.Embed(ctx, s, texts)
 		return nil, err
-	})
+	}).End()
 	return out, err
 }
 
@@ -208,6 +198,6 @@ func (e observedEmbedder) EmbedImages(ctx context.Context, s tenant.Scope, image
 	e.observer.observe(ctx, s, e.call, func(ctx context.Context) ([]attribute.KeyValue, error) {
 		out, err = e.ImageEmbedder.EmbedImages(ctx, s, images)
 		return nil, err
-	})
+	}).End()
 	return out, err
 }
