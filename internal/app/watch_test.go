@@ -53,6 +53,7 @@ func watch(t *testing.T, servers bool) *watchedTest {
 	if servers {
 		db := postgrestest.New(t)
 		cfg.DatabaseURL, w.owner = db.URL, db.OwnerURL
+		cfg.ReplicaURL = strings.Replace(db.URL, "127.0.0.1", "127.0.0.9", 1) // where no standby is
 		cfg.RedisURL, cfg.Redis.Prefix = redistest.Shared(t)
 		cfg.Auth.WrappingKey = strings.Repeat("k", 40)
 	}

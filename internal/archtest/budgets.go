@@ -58,7 +58,7 @@ func Budgets() map[string]int {
 		"internal/redis":                            1200,
 		"internal/cache":                            600,
 		"internal/encoder":                          2950,
-		"internal/said":                             1000,
+		"internal/said":                             960,
 		"internal/index":                            5300,
 		"internal/snapshot":                         270,
 		"internal/search":                           1700,
@@ -86,7 +86,7 @@ func Budgets() map[string]int {
 		"migrations":                                120,
 		"api":                                       110,
 		"internal/eval":                             9800,
-		"tools":                                     3250,
+		"tools":                                     3050,
 		"docs":                                      60,
 	}
 }

@@ -33,10 +33,8 @@ const (
 	kindInputs = vectorSize + formWeights
 	kindHidden = 32
 	kindCount  = 5
+	kindBytes  = kindHidden*(kindInputs+8) + kindCount*(kindHidden+1)*4
 )
-
-// networkBytes returns the size of the file of a network with so many outputs.
-func networkBytes(outputs int) int { return kindHidden*(kindInputs+8) + outputs*(kindHidden+1)*4 }
 
 // vectorScale and formScale bring vectors, whose length is 1, and forms to one size.
 const (
@@ -44,35 +42,23 @@ const (
 	formScale   = 0.3
 )
 
-// The networks of kinds, and of what is worth keeping, which has one output.
-var (
-	//go:embed kinds.bin
-	kindsFile []byte
-	//go:embed states.bin
-	statesFile []byte
+//go:embed kinds.bin
+var kindsFile []byte
 
-	kindsNetwork  = readNetwork(kindsFile, kindCount)
-	statesNetwork = readNetwork(statesFile, 1)
-)
-
-// Network holds the weights of a network over the vector and the form of a sentence. The first layer has a byte for each weight, and a
-// scale for each row.
+// Network holds the weights of the network of kinds. The first layer has a byte for each weight, and a scale for each row.
 type Network struct {
 	Rows   [kindHidden][kindInputs]int8
 	Scales [kindHidden]float32
 	Bias   [kindHidden]float32
-	Out    [][kindHidden]float32
-	OutBy  []float32
+	Out    [kindCount][kindHidden]float32
+	OutBy  [kindCount]float32
 }
 
-// NewNetwork returns a network without weights that has so many outputs.
-func NewNetwork(outputs int) *Network {
-	return &Network{Out: make([][kindHidden]float32, outputs), OutBy: make([]float32, outputs)}
-}
+var network = readNetwork(kindsFile)
 
-func readNetwork(raw []byte, outputs int) *Network {
-	n := NewNetwork(outputs)
-	if len(raw) != networkBytes(outputs) {
+func readNetwork(raw []byte) *Network {
+	n := &Network{}
+	if len(raw) != kindBytes {
 		return n
 	}
 	next := func() float32 {
@@ -115,35 +101,25 @@ func (n *Network) Bytes() (out []byte) {
 	return out
 }
 
-// Embedder is the name of the embedder whose encoder for many languages (encoder.E5AsMiniLM) made the vectors from which both networks
-// learned. Vectors of another one say nothing to them; "tools/heads -embedder NAME" trains for it.
+// Embedder is the name of the embedder whose encoder for many languages (encoder.E5AsMiniLM) made the vectors from which the network
+// learned. Vectors of another one say nothing to it.
 const Embedder = "minilm+e5-small-q4@384"
 
-// KindsVersion names the weights of both networks.
+// KindsVersion names the weights of the network.
 func KindsVersion() string {
 	h := fnv.New32a()
 	_, _ = h.Write(kindsFile)
-	_, _ = h.Write(statesFile)
 	return fmt.Sprintf("%08x", h.Sum32())
 }
 
-// KindInput returns what the network of kinds sees of a sentence with a vector, for training: the sentence alone.
+// KindInput returns what the network sees of a sentence with a vector, for training.
 func KindInput(sentence string, vector []float32) []float32 {
-	turn := Turn{Text: sentence}
-	form := formOf(&Sentence{Text: sentence, Asks: Asks(sentence)}, &turn, 0, 1, false, nil)
-	return networkInput(&form, vector)
-}
-
-// StatesInput returns what the network of what is worth keeping sees of a sentence with a vector, for training: also its turn.
-func (s *Sentence) StatesInput(vector []float32) []float32 {
-	return networkInput(&s.features.form, vector)
-}
-
-func networkInput(form *[formWeights]float32, vector []float32) []float32 {
 	in := make([]float32, kindInputs)
 	for i, v := range vector[:min(len(vector), vectorSize)] {
 		in[i] = v * vectorScale
 	}
+	turn := Turn{Text: sentence}
+	form := formOf(&Sentence{Text: sentence, Asks: Asks(sentence)}, &turn, 0, 1, false, nil)
 	for i, v := range form {
 		in[vectorSize+i] = v * formScale
 	}
@@ -155,22 +131,12 @@ func KindsOf(sentence string, vector []float32) *Kinds {
 	if len(vector) != vectorSize {
 		return nil
 	}
-	out := kindsNetwork.Run(KindInput(sentence, vector))
+	out := network.Run(KindInput(sentence, vector))
 	return &Kinds{Happened: out[0], States: out[1], Supposed: out[2], Handed: out[3], Quoted: out[4]}
 }
 
-// kindsIn returns the kinds of a sentence where it is said, as KindsOf.
-func (s *Sentence) kindsIn(words string, vector []float32) *Kinds {
-	k := KindsOf(words, vector)
-	if k != nil {
-		k.States = statesNetwork.Run(s.StatesInput(vector))[0]
-	}
-	return k
-}
-
-// Run returns the outputs for an input, each from 0 to 1: those of the network of kinds in the order of the fields of Kinds.
-func (n *Network) Run(in []float32) []float64 {
-	out := make([]float64, len(n.Out))
+// Run returns the kinds in the order of the fields of Kinds.
+func (n *Network) Run(in []float32) (out [kindCount]float64) {
 	var hidden [kindHidden]float32
 	for i := range n.Rows {
 		sum := float32(0)

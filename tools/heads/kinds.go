@@ -80,7 +80,12 @@ func labeled(label, lang, source, words string) kindExample {
 // kindExamples returns all examples, with their vectors: the labeled sentences, plain sentences and what introduces them, and
 // of dialogues the sentences of facts, with as many others.
 func kindExamples(files []string, cache string) ([]kindExample, error) {
-	all := writtenExamples()
+	var all []kindExample
+	for line := range strings.Lines(kindsLines) {
+		p := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 4)
+		all = append(all, labeled(p[0], p[1], p[2], p[3]))
+	}
+	all = append(all, introduced()...)
 	for _, f := range files {
 		some, err := ofDialogues(f)
 		if err != nil {
@@ -99,15 +104,6 @@ func kindExamples(files []string, cache string) ([]kindExample, error) {
 		}
 	}
 	return all, err
-}
-
-// writtenExamples returns the labeled sentences, plain sentences and what introduces them, without vectors.
-func writtenExamples() (all []kindExample) {
-	for line := range strings.Lines(kindsLines) {
-		p := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 4)
-		all = append(all, labeled(p[0], p[1], p[2], p[3]))
-	}
-	return append(all, introduced()...)
 }
 
 // introduced returns what introduces sentences, and plain sentences behind what supposes or announces them.
@@ -185,7 +181,6 @@ func hashed(s string) uint32 {
 // perceptron is the network of kinds while it is trained.
 type perceptron struct {
 	inputs, hidden int
-	outputs        int          // the first so many labels of an example
 	params         [4][]float32 // of the first layer and its bias, of the second and its bias
 	random         uint64
 }
@@ -204,9 +199,9 @@ func (p *perceptron) next() uint64 {
 	return p.random >> 33
 }
 
-func newPerceptron(inputs, outputs int) *perceptron {
-	p := &perceptron{inputs: inputs, hidden: hiddenUnits, outputs: outputs, random: 1}
-	for i, n := range []int{inputs * hiddenUnits, hiddenUnits, hiddenUnits * outputs, outputs} {
+func newPerceptron(inputs int) *perceptron {
+	p := &perceptron{inputs: inputs, hidden: hiddenUnits, random: 1}
+	for i, n := range []int{inputs * hiddenUnits, hiddenUnits, hiddenUnits * kindCount, kindCount} {
 		p.params[i] = make([]float32, n)
 	}
 	p.fill(0, inputs)
@@ -221,7 +216,7 @@ func (p *perceptron) fill(which, fan int) {
 	}
 }
 
-// run returns the outputs for an input, and sets the hidden layer.
+// run returns the kinds of an input, and sets the hidden layer.
 func (p *perceptron) run(in, hidden []float32) (out [kindCount]float32) {
 	for j := range hidden {
 		sum := p.params[1][j]
@@ -230,7 +225,7 @@ func (p *perceptron) run(in, hidden []float32) (out [kindCount]float32) {
 		}
 		hidden[j] = max(0, sum)
 	}
-	for c := range p.outputs {
+	for c := range out {
 		sum := p.params[3][c]
 		for j, h := range hidden {
 			sum += h * p.params[2][c*p.hidden+j]
@@ -244,7 +239,7 @@ func (p *perceptron) run(in, hidden []float32) (out [kindCount]float32) {
 func (p *perceptron) learn(e *kindExample, grads *[4][]float32, hidden, back []float32) {
 	out := p.run(e.in, hidden)
 	clear(back)
-	for c := range p.outputs {
+	for c := range out {
 		g := (out[c] - e.is[c]) * e.weight[c] / kindBatch
 		grads[3][c] += g
 		for j, h := range hidden {
@@ -263,18 +258,18 @@ func (p *perceptron) learn(e *kindExample, grads *[4][]float32, hidden, back []f
 	}
 }
 
-// fitKinds trains a network of so many outputs in so many passes by Adam with decay (I. Loshchilov and F. Hutter, ICLR 2019).
-// The order is shuffled the same way every time.
-func fitKinds(train []*kindExample, outputs, passes int) *perceptron {
-	p := newPerceptron(len(train[0].in), outputs)
+// fitKinds trains the network by Adam with decay (I. Loshchilov and F. Hutter, ICLR 2019). The order is shuffled the same way
+// every time.
+func fitKinds(train []*kindExample) *perceptron {
+	p := newPerceptron(len(train[0].in))
 	var grads, mean, square [4][]float32
 	for i := range p.params {
 		grads[i], mean[i], square[i] = make([]float32, len(p.params[i])), make([]float32, len(p.params[i])), make([]float32, len(p.params[i]))
 	}
 	hidden, back := make([]float32, p.hidden), make([]float32, p.hidden)
 	order := slices.Clone(train)
-	steps, step := passes*((len(train)+kindBatch-1)/kindBatch), 0
-	for range passes {
+	steps, step := kindPasses*((len(train)+kindBatch-1)/kindBatch), 0
+	for range kindPasses {
 		for i := len(order) - 1; i > 0; i-- {
 			j := int(p.next() % uint64(i+1)) //nolint:gosec // small
 			order[i], order[j] = order[j], order[i]
@@ -302,7 +297,7 @@ func fitKinds(train []*kindExample, outputs, passes int) *perceptron {
 
 // quantize returns the weights as the file holds them.
 func (p *perceptron) quantize() *said.Network {
-	n := said.NewNetwork(p.outputs)
+	n := &said.Network{}
 	for j := range n.Rows {
 		row, most := p.params[0][j*p.inputs:(j+1)*p.inputs], 1e-9
 		for _, w := range row {
@@ -337,7 +332,7 @@ func runKinds(data, cache, write string) error {
 	fmt.Printf("%d sentences: %d of kinds.tsv and plain.tsv, written for them, the others of %d dialogues\n", len(all), inputs[sourceOwn]+inputs[sourcePlain], len(inputs)-2)
 
 	if write != "" {
-		learned := fitKinds(chosen(all, func(e *kindExample) bool { return !e.believed }), kindCount, kindPasses)
+		learned := fitKinds(chosen(all, func(e *kindExample) bool { return !e.believed }))
 		if err := os.WriteFile(write, learned.quantize().Bytes(), 0o644); err != nil { //nolint:gosec // a file of the repository
 			return err
 		}
@@ -385,8 +380,8 @@ func chosen(all []kindExample, fits func(*kindExample) bool) (out []*kindExample
 // judge trains without some examples and believed ones, and says how well it tells the kinds of some: of labeled sentences, and of
 // those of dialogues.
 func judge(name string, all []kindExample, tested, without func(*kindExample) bool) {
-	n := fitKinds(chosen(all, func(e *kindExample) bool { return !e.believed && !without(e) }), kindCount, kindPasses).quantize()
-	run := func(e *kindExample) [kindCount]float64 { return [kindCount]float64(n.Run(e.in)) }
+	n := fitKinds(chosen(all, func(e *kindExample) bool { return !e.believed && !without(e) })).quantize()
+	run := func(e *kindExample) [kindCount]float64 { return n.Run(e.in) }
 	reportKinds(name, chosen(all, func(e *kindExample) bool { return tested(e) && e.isLabeled() }), run)
 	reportKinds("  of dialogues", chosen(all, func(e *kindExample) bool { return tested(e) && e.worth > 0 }), run)
 }
@@ -397,9 +392,9 @@ func judgeFolds(name string, all []kindExample, of func(*kindExample) bool) {
 	got := map[*kindExample][kindCount]float64{}
 	for fold := range uint32(folds) {
 		out := func(e *kindExample) bool { return of(e) && hashed(e.text)%folds == fold }
-		n := fitKinds(chosen(all, func(e *kindExample) bool { return !e.believed && !out(e) }), kindCount, kindPasses).quantize()
+		n := fitKinds(chosen(all, func(e *kindExample) bool { return !e.believed && !out(e) })).quantize()
 		for _, e := range chosen(all, out) {
-			got[e] = [kindCount]float64(n.Run(e.in))
+			got[e] = n.Run(e.in)
 		}
 	}
 	reportKinds(name, chosen(all, of), func(e *kindExample) [kindCount]float64 { return got[e] })
@@ -466,15 +461,15 @@ func reportWorth(test []*kindExample, run func(*kindExample) [kindCount]float64)
 				bad = append(bad, worth)
 			}
 		}
-		fmt.Printf(" %.3f (%.2f, %.2f)", areaOf(good, bad), shareAbove(good, leastWorth), shareAbove(bad, leastWorth))
+		fmt.Printf(" %.3f (%.2f, %.2f)", areaOf(good, bad), shareAbove(good), shareAbove(bad))
 	}
 }
 
-// shareAbove returns the share of worths from one on.
-func shareAbove(worths []float64, least float64) float64 {
+// shareAbove returns the share of worths that are those of facts.
+func shareAbove(worths []float64) float64 {
 	n := 0.
 	for _, w := range worths {
-		if w >= least {
+		if w >= leastWorth {
 			n++
 		}
 	}

@@ -1,25 +1,20 @@
 // Command heads trains what internal/said knows of sentences, and says how well it tells what it did not learn from:
 //
-//	go run ./tools/heads [-parts worth,states,kinds,held] [-data corpus/dialogues] [-vectors FILE] [-embedder NAME]
-//	go run ./tools/heads -parts worth -write internal/said/head.bin
-//	go run ./tools/heads -parts states -states internal/said/states.bin
+//	go run ./tools/heads [-parts worth,kinds,held] [-data corpus/dialogues] [-vectors FILE]
+//	go run ./tools/heads -parts worth [-files assistant,chinese,…] -write internal/said/head.bin
 //	go run ./tools/heads -parts kinds -kinds internal/said/kinds.bin
 //
-// worth is the head of what is worth keeping, over the form of a sentence and hashed parts of its words; -files takes some of the
-// dialogues. Believed ones are not learned from, and are reported apart. The
+// worth is the head of what is worth keeping, over the form of a sentence and hashed parts of its words. The head of the repository
+// has learned from the first files of the corpus, which are the default; -files "" takes all. Believed dialogues are learned from no
+// more, and are reported apart; the head that is there is older, and has learned from those of the first files, too. The
 // dialogues have few of the plain sentences that people write to an assistant, and hardly any text that is handed over for work
 // or supposed. plain.tsv has some in each language; half of it is left out at a time.
 //
-// states is the network over vectors that tells what is worth keeping, together with the head. It learns from the same dialogues, and
-// from the sentences that were written for the other parts.
-//
 // kinds is the network over vectors that tells what happened, what is supposed, what hands over a text for work and what somebody else
 // says. It learns from kinds.tsv, in which each line has a label, a language, a source ("own" or a dialogue) and a sentence, from
-// plain.tsv, and from all dialogues that are not believed.
+// plain.tsv, and from all dialogues that are not believed. It needs the encoder (make encoder); -vectors keeps vectors for the next run.
 // The labels are happened, fact, plan, chatter, opinion, request, question, supposed, handed, quoted, routine (daily doings) and
 // fragment (an answer that is nothing alone).
-//
-// Both networks need the encoder of the embedder (make encoder); -vectors keeps vectors for the next run, of one embedder each.
 //
 // held says what the product makes of held.tsv, from which nothing was learned or chosen.
 package main
@@ -49,12 +44,11 @@ func isBelieved(id string) bool { return (&eval.Labeled{ID: id}).Believed() }
 
 func main() {
 	data := flag.String("data", "corpus/dialogues", "folder with the labeled dialogues")
-	begin := flag.String("files", "", "of that folder, by the beginning of their names; \"\": all")
+	begin := flag.String("files", firstFiles, "of that folder, by the beginning of their names; \"\": all")
 	write := flag.String("write", "", "file to write the weights to, learned from all files")
 	kinds := flag.String("kinds", "", "file to write the weights of the network of kinds to")
-	states := flag.String("states", "", "file to write the weights of the network of what is worth keeping to")
 	cache := flag.String("vectors", "", "file that keeps vectors")
-	parts := flag.String("parts", "worth,states,kinds,held", "what is done: the head of worth, the networks of what is worth keeping and of kinds, held turns")
+	parts := flag.String("parts", "worth,kinds,held", "what is done: the head of worth, the network of kinds, held turns")
 	flag.Parse()
 
 	for part := range strings.SplitSeq(*parts, ",") {
@@ -62,8 +56,6 @@ func main() {
 		switch part {
 		case "worth":
 			err = run(*data, *begin, *write)
-		case "states":
-			err = runStates(*data, *cache, *states)
 		case "kinds":
 			err = runKinds(*data, *cache, *kinds)
 		case "held":
@@ -78,7 +70,7 @@ func main() {
 	}
 }
 
-// run compares the head on each writer left out, and writes the weights.
+// run compares the head on each file left out, and writes the weights.
 func run(data, begin, write string) error {
 	files, err := filepath.Glob(filepath.Join(data, "*.jsonl"))
 	files = slices.DeleteFunc(files, func(file string) bool {
@@ -93,14 +85,10 @@ func run(data, begin, write string) error {
 	}
 	names := []string{"plain-0", "plain-1"}
 	for _, f := range files {
+		names = append(names, filepath.Base(f))
 		read, err := examplesOf(f)
 		if err != nil {
 			return err
-		}
-		for i := range read {
-			if !slices.Contains(names, read[i].writer) {
-				names = append(names, read[i].writer)
-			}
 		}
 		all = append(all, read...)
 	}
@@ -109,7 +97,7 @@ func run(data, begin, write string) error {
 		var train, rest []example
 		for _, e := range all {
 			switch {
-			case e.writer == name:
+			case e.file == name:
 				rest = append(rest, e)
 			case !e.believed:
 				train = append(train, e)
@@ -152,7 +140,7 @@ func run(data, begin, write string) error {
 	quoted("  of the first files", slices.DeleteFunc(slices.Clone(trusted), func(s scored) bool {
 		return !slices.ContainsFunc(strings.Split(firstFiles, ","), func(name string) bool { return strings.HasPrefix(s.file, name) })
 	}))
-	report("all, each writer left out", judged)
+	report("all, each file left out", judged)
 	byLanguage := map[string][]scored{}
 	for _, s := range judged {
 		byLanguage[s.lang] = append(byLanguage[s.lang], s)
@@ -235,7 +223,7 @@ func plainExample(i int, kind, lang, turn, kept string) []example {
 	var out []example
 	for _, s := range said.Sentences([]said.Turn{{Text: turn}}, 0) {
 		form, parts, opening := s.Features()
-		e := example{writer: fmt.Sprintf("plain-%d", i%2), lang: lang, kind: kind, form: form, parts: parts, opening: opening}
+		e := example{file: fmt.Sprintf("plain-%d", i%2), lang: lang, kind: kind, form: form, parts: parts, opening: opening}
 		e.kept = strings.Contains(kept, s.Text)
 		out = append(out, e)
 	}
@@ -294,9 +282,6 @@ type example struct {
 	form       []float32
 	parts      []uint16
 	opening    []uint16
-	sentence   said.Sentence
-	writer     string
-	fold       uint32 // of the dialogue
 }
 
 func examplesOf(path string) ([]example, error) {
@@ -309,7 +294,6 @@ func examplesOf(path string) ([]example, error) {
 		believed := isBelieved(all[i].ID)
 		for _, e := range all[i].examples() {
 			e.file, e.believed = filepath.Base(path), believed
-			e.writer, e.fold = (&eval.Labeled{ID: all[i].ID}).Writer(), hashed(all[i].ID)
 			out = append(out, e)
 		}
 	}
@@ -353,7 +337,7 @@ func (d *dialogue) examples() []example {
 			kept, class := d.isKept(i, s.Text)
 			out = append(out, example{
 				lang: d.Lang, text: s.Text, assistant: d.Turns[i].R == "assistant", kept: kept, class: class, word: s.IsWord(), worth: s.Worth(),
-				form: form, parts: parts, opening: opening, sentence: s,
+				form: form, parts: parts, opening: opening,
 			})
 		}
 	}
@@ -407,7 +391,7 @@ func (m *model) worth(e *example) float64 { return 1 / (1 + math.Exp(-m.sum(e)))
 // Constants of the training, chosen with the files left out in turn.
 var (
 	passes     = flag.Int("passes", 6, "over all sentences")
-	plainTimes = flag.Int("plain", 5, "how often the plain sentences are in a pass")
+	plainTimes = flag.Int("plain", 1, "how often the plain sentences are in a pass")
 	rate       = flag.Float64("rate", 0.1, "of learning")
 	formDecay  = flag.Float64("form-decay", 1e-5, "of the weights of the form")
 	wordDecay  = flag.Float64("word-decay", 1e-4, "of the weights of words")

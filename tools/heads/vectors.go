@@ -5,19 +5,13 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/slipboxhq/slipbox/internal/encoder"
 	"github.com/slipboxhq/slipbox/internal/encoder/weights"
-	"github.com/slipboxhq/slipbox/internal/llm"
-	"github.com/slipboxhq/slipbox/internal/said"
 )
-
-var embedder = flag.String("embedder", said.Embedder, "whose vectors the networks learn from; with another one, said.Embedder has to follow")
 
 // vectors returns the vector of each text, in order. Those that the file has are read from it, and it gets the others.
 func vectors(texts []string, file string) ([][]float32, error) {
@@ -48,21 +42,14 @@ func vectors(texts []string, file string) ([][]float32, error) {
 // theEncoder is open from the first text on.
 var theEncoder *encoder.Encoder
 
-// encoders are what reads sentences in each of the embedders, by their names.
-var encoders = map[string]*encoder.Model{llm.ByLanguageName: encoder.E5AsMiniLM, llm.TalkName: encoder.E5ForTalk}
-
-// opened returns the encoder of the embedder that heads are trained for.
+// opened returns the encoder that said.Judge wants.
 func opened() (*encoder.Encoder, error) {
 	if theEncoder != nil {
 		return theEncoder, nil
 	}
-	model, ok := encoders[*embedder]
-	if !ok {
-		return nil, fmt.Errorf("no embedder is called %q", *embedder)
-	}
 	dir, err := weights.DefaultDir()
 	if err == nil {
-		theEncoder, err = encoder.Open(model, dir)
+		theEncoder, err = encoder.Open(encoder.E5AsMiniLM, dir)
 	}
 	return theEncoder, err
 }
