@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -36,19 +37,14 @@ type questions struct {
 func (q *questions) begin(a *asked) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	recent := q.newest[:0]
+	q.newest = slices.DeleteFunc(q.newest, func(old *asked) bool { return a.at.Sub(old.at) > sameMoment })
 	for _, other := range q.newest {
-		if a.at.Sub(other.at) > sameMoment {
-			continue
-		}
-		recent = append(recent, other)
 		if other.collection == a.collection {
 			a.mark(other)
 			other.mark(a)
 		}
 	}
-	clear(q.newest[len(recent):])
-	q.newest = append(recent, a)
+	q.newest = append(q.newest, a)
 }
 
 // mark marks a as a transcript if it has the other question behind the name of a speaker, as the rest of a line.

@@ -47,7 +47,7 @@ func TestTranscriptOfAQuestionInFlight(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer a.Close()
+				t.Cleanup(a.Close)
 				answers, now = append(answers, a), now.Add(c.later)
 			}
 			for _, a := range answers {
