@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -55,8 +56,9 @@ type Service struct {
 	lost   func(context.Context, tenant.Scope)
 	cfg    Config
 
-	replies replies
-	forms   learnedForms
+	replies   replies
+	forms     learnedForms
+	questions questions
 }
 
 // timeout returns how long an answer may take.
@@ -106,6 +108,7 @@ type pendingExchange struct {
 	wanted   bool // the caller wants it, and may write notes
 	question Turn
 	asked    time.Time
+	heard    *asked
 
 	reply    string // "" is not stored
 	answered time.Time
@@ -129,8 +132,12 @@ func (s *Service) newMemo(ctx context.Context, scope tenant.Scope, v *memory.Vie
 		return m, nil
 	}
 	var err error
-	m.question.Content, err = v.Collection.ScreenText(ctx, "content", question.Content)
-	return m, err
+	if m.question.Content, err = v.Collection.ScreenText(ctx, "content", question.Content); err != nil {
+		return m, err
+	}
+	m.heard = &asked{collection: v.Collection.ID, text: strings.TrimSpace(question.Content), at: m.asked}
+	s.questions.begin(m.heard)
+	return m, nil
 }
 
 // remember stores the exchange. It ignores the end of the request's context and takes at most
@@ -143,8 +150,10 @@ func (m *pendingExchange) remember(ctx context.Context) {
 	log.DebugContext(ctx, "chat answered", slog.Duration("took", m.answered.Sub(m.asked)))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.service.cfg.RememberFor)
 	defer cancel()
+	transcript := m.heard.transcript.Load()
 	said := []notes.NewMessage{{
-		ID: m.question.ID, Role: memory.RoleUser, Name: m.question.Name, Session: m.question.Session,
+		Recalled: transcript, // nothing in it is new
+		ID:       m.question.ID, Role: memory.RoleUser, Name: m.question.Name, Session: m.question.Session,
 		Content: storedText(m.question.Content, memory.RoleUser), OccurredAt: cmp.Or(m.question.OccurredAt, &m.asked),
 	}}
 	reply := recalled.Strip(withoutThinking(m.reply))
@@ -153,7 +162,7 @@ func (m *pendingExchange) remember(ctx context.Context) {
 	}
 	if reply = storedText(reply, memory.RoleAssistant); reply != "" {
 		said = append(said, notes.NewMessage{
-			Role: memory.RoleAssistant, Session: m.question.Session, Content: reply, OccurredAt: &m.answered, Recalled: m.recalled,
+			Role: memory.RoleAssistant, Session: m.question.Session, Content: reply, OccurredAt: &m.answered, Recalled: m.recalled || transcript,
 		})
 		if m.question.OccurredAt != nil {
 			said[1].OccurredAt = m.question.OccurredAt
