@@ -1,5 +1,5 @@
 import type { Schemas } from '@slipbox/client'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { pagingOf, usePages } from './pages.ts'
 import { Empty, Problem, State, stateWords, Tags, Text, Waiting } from './parts.tsx'
@@ -47,7 +47,12 @@ export function Notes({ collection: c, route, go, fresh, add, changed }: { colle
   }), [c.id, kind, state, order, filter], order === 'oldest' ? `${fresh}/${c.head_revision}` : fresh, pagingOf(route, go))
   // In an empty list nothing can move under the reader's eyes: what comes is shown, such as what a copy or an import brings.
   const empty = list.items?.length === 0
-  useEffect(() => { if (empty) changed() }, [empty, c.head_revision])
+  const seen = useRef(c)
+  useEffect(() => {
+    if (!empty) return
+    if (seen.current.id === c.id && seen.current.head_revision !== c.head_revision) changed()
+    seen.current = c
+  }, [empty, c.id, c.head_revision])
   const clear = () => set({ kind: '', state: '', tag: '', from: '', to: '' })
   const kinds = Object.keys(c.counts?.kinds ?? {}).sort()
   const set = (change: Record<string, string>) => go({ collection: route.collection ?? c.id, tab: 'notes', query: { ...route.query, ...change, pages: '' } }, true)
