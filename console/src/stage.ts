@@ -32,6 +32,9 @@ const hues = ['--kind-note', '--kind-fact', '--kind-entity', '--kind-summary', '
 /** Milliseconds of a frame that the layout takes, so that the page answers meanwhile. */
 const slice = 20
 
+/** The time between two drawings of a large graph while it is laid out, in milliseconds: to draw it takes longer than a step. */
+const pause = 200
+
 /** How far an arrow key moves, of what is in sight, and how long a movement takes, in milliseconds. */
 const stride = 0.12
 const glide = 200
@@ -107,10 +110,14 @@ export class Stage {
     for (const e of scene.edges) if (this.#graph.hasNode(e.source.id) && this.#graph.hasNode(e.target.id)) this.#graph.mergeEdge(e.source.id, e.target.id, { size: 0.7 })
     this.#sigma.setGraph(this.#graph)
     this.#paint()
+    let drawn = 0
     const frame = () => {
       const rest = layout.step(slice)
       if (rest) placeAlone(alone, linked)
-      if (rest || !this.#still.matches) this.#place(scene.vertices)
+      if (rest || !this.#still.matches && performance.now() - drawn >= (small < 1 ? pause : 0)) {
+        this.#place(scene.vertices)
+        drawn = performance.now()
+      }
       if (!rest) this.#frame = requestAnimationFrame(frame)
       else {
         this.#host.dataset.state = 'still'
