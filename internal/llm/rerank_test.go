@@ -24,7 +24,7 @@ func reranking(t *testing.T, answer http.HandlerFunc) (*Reranker, *atomic.Int64)
 		answer(w, r)
 	}))
 	t.Cleanup(server.Close)
-	cfg := Config{RerankURL: server.URL + "/v2/rerank", RerankModel: "rerank-1", RerankAPIKey: "k", RerankTimeout: 200 * time.Millisecond}
+	cfg := Config{RerankURL: server.URL + "/v2/rerank", RerankModel: "rerank-1", RerankAPIKey: "k", RerankTimeout: 2 * time.Second}
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)
 	}
