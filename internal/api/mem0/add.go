@@ -39,10 +39,10 @@ type addBody struct {
 	ExpirationDate *string        `json:"expiration_date"`
 	AsyncMode      *bool          `json:"async_mode"`
 
-	CustomInstructions *string `json:"custom_instructions"`
-	CustomCategories   any     `json:"custom_categories"`
-	Includes           *string `json:"includes"`
-	Excludes           *string `json:"excludes"`
+	CustomInstructions string `json:"custom_instructions"`
+	CustomCategories   any    `json:"custom_categories"`
+	Includes           string `json:"includes"`
+	Excludes           string `json:"excludes"`
 }
 
 // pending is the answer of an add that is not done.
@@ -255,7 +255,7 @@ func (b *addBody) read(now time.Time) (in additions, err error) {
 		return in, err
 	}
 	in.guidance = &memory.Guidance{
-		Instructions: strings.TrimSpace(text(b.CustomInstructions)), Includes: strings.TrimSpace(text(b.Includes)), Excludes: strings.TrimSpace(text(b.Excludes)),
+		Instructions: strings.TrimSpace(b.CustomInstructions), Includes: strings.TrimSpace(b.Includes), Excludes: strings.TrimSpace(b.Excludes),
 		Categories: categories,
 	}
 	list, err := messagesOf(b.Messages)
@@ -269,13 +269,6 @@ func (b *addBody) read(now time.Time) (in additions, err error) {
 		return in, malformed("messages: at least one with a text is required")
 	}
 	return in, nil
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // categoriesOf reads categories in the forms that mem0's programs write: names, or objects of names with descriptions.
