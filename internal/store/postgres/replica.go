@@ -223,7 +223,7 @@ func (s *Store) MeasureReplica(p metric.MeterProvider) error {
 		ctx, cancel := context.WithTimeout(ctx, replicaMeasured)
 		defer cancel()
 		var up int64
-		if s.CheckReplica(ctx) == nil {
+		if !r.rests() {
 			if f, err := s.ReplicaFacts(ctx); err == nil {
 				up = 1
 				o.ObserveFloat64(lag, f.Lag.Seconds())
