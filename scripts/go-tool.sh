@@ -15,6 +15,9 @@ show_progress() {
 	done
 }
 
+# built_from FILE MODULE VERSION succeeds when a program is there and was built from that version of a module.
+built_from() { [[ -x $1 && $(go version -m "$1" 2>/dev/null) == *"$2"*"$3"* ]]; }
+
 # install_tool DIR NAME VERSION ARGUMENT... builds DIR/NAME by "go install ARGUMENT...",
 # unless it is there, and prints its path. The caller defines usable, which succeeds when
 # the program in DIR runs and has this version.

@@ -8,10 +8,6 @@ set -euo pipefail
 version=${1:?usage: install-benchstat.sh VERSION}
 dir=$(tool_dir benchstat "$version")
 
-# usable succeeds when the binary is there and was built from the version asked for.
-usable() {
-	[[ -x $dir/benchstat ]] || return 1
-	[[ $(go version -m "$dir/benchstat" 2>/dev/null) == *"golang.org/x/perf"*"$version"* ]]
-}
+usable() { built_from "$dir/benchstat" golang.org/x/perf "$version"; }
 
 install_tool "$dir" benchstat "$version" "golang.org/x/perf/cmd/benchstat@$version"

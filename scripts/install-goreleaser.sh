@@ -8,10 +8,6 @@ set -euo pipefail
 version=${1:?usage: install-goreleaser.sh VERSION}
 dir=$(tool_dir goreleaser "$version")
 
-# usable succeeds when the binary is there and was built from the version asked for.
-usable() {
-	[[ -x $dir/goreleaser ]] || return 1
-	[[ $(go version -m "$dir/goreleaser" 2>/dev/null) == *"github.com/goreleaser/goreleaser/v2"*"v$version"* ]]
-}
+usable() { built_from "$dir/goreleaser" github.com/goreleaser/goreleaser/v2 "v$version"; }
 
 install_tool "$dir" goreleaser "$version" "github.com/goreleaser/goreleaser/v2@v$version"
