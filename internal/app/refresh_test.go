@@ -28,11 +28,7 @@ func TestModelTakesUp(t *testing.T) {
 	}
 	g.stop()
 
-	later, _ := launch(t, settings(t, nil, func(c *Settings) {
-		c.Data = data
-		c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", model.URL(), "words"
-	}))
-	later.key = g.key
+	later := againWithModel(t, g, data, model)
 	job := later.call(http.StatusAccepted, http.MethodPost, "/v1/collections/early/refresh", object{"analyst": "model"})["job"].(object)["id"].(string)
 	later.until("the refresh is done", func() bool {
 		return later.call(http.StatusOK, http.MethodGet, "/v1/jobs/"+job, nil)["state"] == "done"
@@ -70,11 +66,7 @@ func TestModelTakesUpASummary(t *testing.T) {
 	}
 	g.stop()
 
-	later, _ := launch(t, settings(t, nil, func(c *Settings) {
-		c.Data = data
-		c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", model.URL(), "words"
-	}))
-	later.key = g.key
+	later := againWithModel(t, g, data, model)
 	for _, want := range []float64{1, 0} { // the second time nothing is left to take up
 		job := later.call(http.StatusAccepted, http.MethodPost, "/v1/collections/agent/refresh", object{"analyst": "model"})["job"].(object)["id"].(string)
 		var ended object
@@ -92,4 +84,15 @@ func TestModelTakesUpASummary(t *testing.T) {
 	if asked := model.Requests(); len(asked) != 1 || !strings.Contains(fmt.Sprint(asked[0].Messages), `"old_summary":"",`) {
 		t.Errorf("the model was asked %d times, and saw what was quoted", len(asked))
 	}
+}
+
+// againWithModel starts a gateway that was stopped again, on its data, with a model.
+func againWithModel(t *testing.T, g *gatewayTest, data string, model *llmtest.Server) *gatewayTest {
+	t.Helper()
+	later, _ := launch(t, settings(t, nil, func(c *Settings) {
+		c.Data = data
+		c.LLM.Provider, c.LLM.BaseURL, c.LLM.Model = "openai", model.URL(), "words"
+	}))
+	later.key = g.key
+	return later
 }

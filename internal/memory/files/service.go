@@ -660,10 +660,11 @@ func (f *Service) delete(ctx context.Context, s tenant.Scope, at *memory.View, i
 			if !last {
 				return nil
 			}
-			if err := tx.Delete(ctx, id); err != nil && !fault.Is(err, fault.NotFound) {
-				return err
+			err := tx.Delete(ctx, id)
+			if fault.Is(err, fault.NotFound) {
+				return nil
 			}
-			return nil
+			return err
 		})
 		if err != nil || last {
 			return w.Revision, err

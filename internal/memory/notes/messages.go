@@ -102,7 +102,8 @@ func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 	}
 	guided := false
 	if p, ok := n.policies.ByName(c.Policy); ok {
-		w.exchanges, guided = p.Describe().Exchanges, p.Describe().Guided
+		d := p.Describe()
+		w.exchanges, guided = d.Exchanges, d.Guided
 	}
 	if err := n.checkPersons(ctx, s, c, list); err != nil {
 		return MessagesWritten{}, nil, err
