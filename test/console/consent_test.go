@@ -64,7 +64,7 @@ func TestConsent(t *testing.T) {
 	b.step("the program is refused", chromedp.Navigate(address()), button("Refuse"), text("error=access_denied"))
 	b.step("what is wrong is said", chromedp.Navigate(address("code_challenge_method", "plain")), text("PKCE is required"))
 	b.lookAt("consent-wrong", 400, "dark")
-	b.step("the way back is a link", chromedp.Click(`//main//a`), text("error=invalid_request"))
+	b.step("the way back is a link", click(`//main//a`), text("error=invalid_request"))
 	b.step("an unknown program is not answered", chromedp.Navigate(address("client_id", "x")), text("not registered here"), holds(`!document.querySelector("a, form")`))
 	b.lookAt("consent-unknown", 1280, "light")
 	for _, p := range b.problems {

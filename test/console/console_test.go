@@ -75,12 +75,12 @@ func TestConsole(t *testing.T) {
 
 	b.step("a search says why",
 		link("Search"), field("Search this memory", "who likes dark tea\r"), text("Why"),
-		chromedp.Click(`details.why summary`, chromedp.ByQuery), text("adds to the score"), eventually(`document.querySelector(".hits .row").innerText.includes("has words of the question") || document.querySelector(".hits .row").innerText.includes("means the same")`),
+		click(`details.why summary`), text("adds to the score"), eventually(`document.querySelector(".hits .row").innerText.includes("has words of the question") || document.querySelector(".hits .row").innerText.includes("means the same")`),
 		holds(`document.querySelectorAll(".bars rect").length > 1 && location.hash.includes("q=who+likes+dark+tea")`))
 	b.look("search")
 
 	b.step("a note is opened and corrected",
-		chromedp.Click(`.cover`, chromedp.ByQuery), text("History"), text("Stored"), button("Correct"),
+		click(`.cover`), text("History"), text("Stored"), button("Correct"),
 		field("Content", "Nora moved to Rome in May, and likes dark tea."), button("Save"), text("corrected"), text("content before"))
 	b.step("the difference shows the words that changed", holds(`[...document.querySelectorAll(".sides del")].some(d => d.textContent.includes("Oslo")) && [...document.querySelectorAll(".sides ins")].some(d => d.textContent.includes("Rome"))`))
 	b.settle()
@@ -97,19 +97,19 @@ func TestConsole(t *testing.T) {
 	b.step("what is saved then replaces it", button("Save"), gone(`//dialog`), text("content before"), eventually(`document.querySelector(".content")?.textContent.includes("Paris")`))
 	b.settle()
 
-	b.step("a version is restored", chromedp.Click(`//li[.//strong[normalize-space()="added"]]//button[normalize-space()="Restore"]`), text("restored"), gone(`//dialog`),
+	b.step("a version is restored", click(`//li[.//strong[normalize-space()="added"]]//button[normalize-space()="Restore"]`), text("restored"), gone(`//dialog`),
 		eventually(`document.querySelector(".content")?.textContent.includes("Oslo in March")`))
 	b.step("a note is deleted, and restored from its history", button("Delete note"), dialogButton("Delete"), text("This note is deleted"))
 	b.look("deleted")
-	b.step("restore", chromedp.Click(`(//section[contains(@class,"history")]//button[normalize-space()="Restore"])[1]`), gone(`//p[contains(., "This note is deleted")]`), text("Correct"))
+	b.step("restore", click(`(//section[contains(@class,"history")]//button[normalize-space()="Restore"])[1]`), gone(`//p[contains(., "This note is deleted")]`), text("Correct"))
 
 	b.step("the collection is forked", inHead("Fork"), field("Name of the fork", "what-if"), dialogButton("Fork"), text("fork of"), eventually(`document.querySelector('#tree li[data-depth="1"] a')?.textContent.includes("what-if")`))
 	b.look("fork")
 	b.step("the fork is renamed", inHead("Rename"), field("Title", "what-then"), dialogButton("Rename"), gone(`//dialog`), text("what-then"))
-	b.step("the base says that a fork reads from it", chromedp.Click(`//nav[@id="tree"]//a[contains(., "first")]`), opened("first"), inHead("Delete"), text("1 fork reads from it"))
+	b.step("the base says that a fork reads from it", click(`//nav[@id="tree"]//a[contains(., "first")]`), opened("first"), inHead("Delete"), text("1 fork reads from it"))
 	b.look("delete")
 	b.step("the dialog closes by the keyboard", chromedp.KeyEvent("\u001b"), gone(`//dialog`))
-	b.step("the fork is deleted after its name was typed", chromedp.Click(`//nav[@id="tree"]//a[contains(., "what-then")]`), opened("what-then"), inHead("Delete"),
+	b.step("the fork is deleted after its name was typed", click(`//nav[@id="tree"]//a[contains(., "what-then")]`), opened("what-then"), inHead("Delete"),
 		field("Type what-if to confirm", "what-if"), dialogButton("Delete"), text("Your memories"), gone(`//nav[@id="tree"]//a[contains(., "what-then")]`))
 
 	facts := g.post(t, "/v1/collections", map[string]any{"name": "graph", "policy": "mem0g"})["id"].(string)
@@ -122,7 +122,7 @@ func TestConsole(t *testing.T) {
 	b.look("facts")
 	fact := g.send(t, http.MethodGet, "/v1/collections/"+facts+"/notes?kind=fact", nil)["items"].([]any)[0].(map[string]any)["id"].(string)
 	b.step("a fact leads to what was said", chromedp.Navigate(g.url+"/console#/c/"+facts+"/notes/"+fact), text("Sources"),
-		chromedp.Click(`//dd//a[contains(., "I live in Oslo. I work at Acme.")]`), text("message"))
+		click(`//dd//a[contains(., "I live in Oslo. I work at Acme.")]`), text("message"))
 	b.step("nothing waits for a decision", link("Reviews"), text("Nothing to decide"))
 	b.look("reviews")
 	b.step("a search without an answer says so", chromedp.Navigate(g.url+"/console#/c/"+facts+"/search?q=zzzzqqqq&mode=lexical"), text("Nothing is found"))
@@ -542,16 +542,38 @@ func holds(condition string) chromedp.Action {
 	})
 }
 
-// button clicks a button when it can be used: a click before that does nothing.
-func button(name string) chromedp.Action {
-	return chromedp.Click(fmt.Sprintf(`//dialog//button[normalize-space()=%[1]q and not(@disabled)] | //main//button[normalize-space()=%[1]q and not(@disabled) and not(//dialog)]`, name))
-}
-
-// clickUntil clicks until a condition holds: what is drawn at the moment may move a button away from under the click.
-func clickUntil(click chromedp.Action, condition string) chromedp.Action {
+// click clicks an element, and again when the page moved it away from under the click.
+func click(target string) chromedp.Action {
+	find, query := fmt.Sprintf(`document.querySelector(%q)`, target), chromedp.ByQuery
+	if strings.HasPrefix(strings.TrimLeft(target, "("), "/") {
+		find, query = fmt.Sprintf(`document.evaluate(%q, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE).singleNodeValue`, target), chromedp.BySearch
+	}
+	tasks := chromedp.Tasks{
+		chromedp.WaitVisible(target, query),
+		chromedp.Evaluate(fmt.Sprintf(`window.landed = false; addEventListener("click", e => { window.landed = %s?.contains(e.target) }, {capture: true, once: true})`, find), nil),
+		chromedp.Click(target, query),
+		chromedp.Poll(`window.landed !== false`, nil, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(time.Second)),
+	}
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		for {
-			err := chromedp.Tasks{click, chromedp.Poll(condition, nil, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(10*time.Second))}.Do(ctx)
+			err := tasks.Do(ctx)
+			var refused *cdproto.Error
+			switch {
+			case errors.Is(err, chromedp.ErrPollingTimeout):
+			case errors.As(err, &refused) && refused.Code == contextGone: // the click has led to another page
+				return nil
+			default:
+				return err
+			}
+		}
+	})
+}
+
+// again does something until a condition holds, where the page may not hear it the first time.
+func again(action chromedp.Action, condition string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		for {
+			err := chromedp.Tasks{action, chromedp.Poll(condition, nil, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(10*time.Second))}.Do(ctx)
 			if !errors.Is(err, chromedp.ErrPollingTimeout) {
 				return err
 			}
@@ -559,17 +581,22 @@ func clickUntil(click chromedp.Action, condition string) chromedp.Action {
 	})
 }
 
+// button clicks a button when it can be used: a click before that does nothing.
+func button(name string) chromedp.Action {
+	return click(fmt.Sprintf(`//dialog//button[normalize-space()=%[1]q and not(@disabled)] | //main//button[normalize-space()=%[1]q and not(@disabled) and not(//dialog)]`, name))
+}
+
 func dialogButton(name string) chromedp.Action {
-	return chromedp.Click(fmt.Sprintf(`//dialog//button[normalize-space()=%q and not(@disabled)]`, name))
+	return click(fmt.Sprintf(`//dialog//button[normalize-space()=%q and not(@disabled)]`, name))
 }
 
 // inHead opens a dialog of the collection.
 func inHead(name string) chromedp.Action {
-	return clickUntil(chromedp.Click(fmt.Sprintf(`//div[@class="head"]//button[normalize-space()=%q]`, name)), `document.querySelector("dialog") !== null`)
+	return chromedp.Tasks{click(fmt.Sprintf(`//div[@class="head"]//button[normalize-space()=%q]`, name)), chromedp.WaitVisible(`//dialog`)}
 }
 
 func link(name string) chromedp.Action {
-	return chromedp.Click(fmt.Sprintf(`//nav[@class="tabs"]//a[normalize-space()=%q]`, name))
+	return click(fmt.Sprintf(`//nav[@class="tabs"]//a[normalize-space()=%q]`, name))
 }
 
 // field replaces the value of a field, by its label. A return at its end submits.

@@ -58,7 +58,7 @@ func TestGraph(t *testing.T) {
 	t.Logf("5,000 notes are read and drawn after %v, and at rest after %v", drawn.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 	b.step("frames went on meanwhile", holds(`window.frames5000 > 10`), holds(`document.querySelectorAll(".legend li").length === 8 && document.querySelector('[aria-label="Clusters"]').children.length === 12`))
 	b.look("graph-large")
-	b.step("a cluster is shown alone", chromedp.Click(`[aria-label="Clusters"] button`, chromedp.ByQuery), text("All clusters"), eventually(`location.hash.includes("cluster=")`), button("All clusters"), text("5,000 notes and 5,000 links"))
+	b.step("a cluster is shown alone", click(`[aria-label="Clusters"] button`), text("All clusters"), eventually(`location.hash.includes("cluster=")`), button("All clusters"), text("5,000 notes and 5,000 links"))
 	b.step("a note is found meanwhile, and chosen", field("Find in the graph", "GARDEN no77x plant"), eventually(`document.querySelectorAll(".picks li").length === 1`),
 		chromedp.SendKeys(`.picks button`, "\r", chromedp.ByQuery), text("Open the note"), holds(`location.hash.includes("focus=`+ids[77]+`")`))
 	b.step("what is around it is shown", chromedp.SetValue(`.beside select`, "1", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector(".beside select").dispatchEvent(new Event("change"))`, nil),
@@ -66,7 +66,7 @@ func TestGraph(t *testing.T) {
 		holds(`["--line", "--accent", "--kind-note"].every(name => getComputedStyle(document.querySelector(".stage")).getPropertyValue(name).startsWith("rgb"))`))
 	b.look("graph")
 	b.step("the keyboard moves, zooms and opens", chromedp.SendKeys(`.stage`, "+\u0302-0", chromedp.ByQuery), chromedp.SendKeys(`.stage`, "\r", chromedp.ByQuery), text("Plant no77x of the garden."), text("History"))
-	b.step("a note leads back", chromedp.Click(`//a[normalize-space()="Show in the graph"]`), text("Open the note"))
+	b.step("a note leads back", click(`//a[normalize-space()="Show in the graph"]`), text("Open the note"))
 	b.step("the past is shown", chromedp.Navigate(g.url+"/console#/c/"+id+"/graph?at=20"), text("at revision 20"), text("No note is linked to another"), chromedp.Reload(), button("Draw them without links"), still(), text("at revision 20"))
 	b.look("past")
 	b.step("and now again", button("Now"), text("5,000 notes and 5,000 links"))

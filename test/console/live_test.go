@@ -27,14 +27,14 @@ func TestLive(t *testing.T) {
 	g.post(t, notes+"?wait=evolved", map[string]any{"content": "The queen of hive 2 was replaced."})
 	b.step("the page says that there is more", text("This memory has changed"), holds(`document.querySelectorAll("tbody tr").length === window.rows`), steady())
 	b.look("news")
-	b.step("and shows it", chromedp.Click(`//button[normalize-space()="Show it"]`), eventually(`document.querySelectorAll("tbody tr").length === window.rows + 1`), gone(`//button[normalize-space()="Show it"]`))
+	b.step("and shows it", click(`//button[normalize-space()="Show it"]`), eventually(`document.querySelectorAll("tbody tr").length === window.rows + 1`), gone(`//button[normalize-space()="Show it"]`))
 
 	lines := make([]string, 120)
 	for i := range lines {
 		lines[i] = fmt.Sprintf(`{"content":"Page %d of the log.","infer":false}`, i)
 	}
 	g.lines(t, notes+"/bulk", strings.Join(lines, "\n"))
-	b.step("the address has the page", link("Notes"), text("Page 119 "), clickUntil(button("Show more"), `location.hash.includes("pages=2")`), text("Page 60 "),
+	b.step("the address has the page", link("Notes"), text("Page 119 "), button("Show more"), eventually(`location.hash.includes("pages=2")`), text("Page 60 "),
 		chromedp.Reload(), text("Page 60 "), holds(`document.querySelectorAll(".card").length === 100`))
 
 	g.stop()
@@ -83,7 +83,7 @@ func TestReviews(t *testing.T) {
 	}
 	b.step("two links wait", chromedp.Navigate(g.url+"/console#key="+g.key), text("careful"), chromedp.Navigate(g.url+"/console#/c/"+id+"/reviews"), cards(2), text("Approve"))
 	b.look("open reviews")
-	b.step("one is approved", chromedp.Click(`(//main//button[normalize-space()="Approve"])[1]`), text("Approved."), cards(1))
+	b.step("one is approved", click(`(//main//button[normalize-space()="Approve"])[1]`), text("Approved."), cards(1))
 	b.step("the other is rejected, with a reason", field("Reason", "They are different."), button("Reject"), text("Rejected."), text("Nothing to decide"))
 	b.step("the address has the filter", chromedp.Navigate(g.url+"/console#/c/"+id+"/reviews?state=rejected"), cards(1), text("They are different."), chromedp.Reload(), text("They are different."))
 	b.step("the approval is undone", chromedp.Navigate(g.url+"/console#/c/"+id+"/reviews?state=approved"), cards(1), button("Undo"), text("Undone."), text("Nothing to decide"))
@@ -108,7 +108,7 @@ func TestCopyAndDelete(t *testing.T) {
 	b.step("what depends on it is shown", chromedp.Navigate(g.url+"/console#/c/"+id), text("keeps bees"), inHead("Delete"), text("1 fork reads from it, and 6 more from those"))
 	b.look("depends")
 	b.step("without a copy for them it cannot be deleted", field("Type base to confirm", "base"), holds(`document.querySelector("dialog button.danger").disabled`))
-	b.step("with one it can", chromedp.Click(`dialog input[type="checkbox"]`, chromedp.ByQuery), dialogButton("Delete"), text("Your memories"), text("Deleted base."))
+	b.step("with one it can", click(`dialog input[type="checkbox"]`), dialogButton("Delete"), text("Your memories"), text("Deleted base."))
 	b.done()
 }
 

@@ -65,7 +65,7 @@ func TestConsolePolicies(t *testing.T) {
 	}
 	b.step("heats that are equal are said once, without bars", at(even, "memory"), text("All of these have the same heat: "), holds(`document.querySelectorAll(".cards > .card").length === 2 && document.querySelectorAll("svg.heat").length === 0`))
 	b.look("tiers-even")
-	b.step("a session with its pages", at(tiers, "memory"), opened("of-memoryos"), chromedp.Click(`.cards .cover`, chromedp.ByQuery), text("Pages"), text("recency"), text("here because"))
+	b.step("a session with its pages", at(tiers, "memory"), opened("of-memoryos"), click(`.cards .cover`), text("Pages"), text("recency"), text("here because"))
 	b.look("session")
 
 	layers := g.post(t, "/v1/collections", map[string]any{"name": "layers", "policy": "layered"})["id"].(string)
@@ -79,10 +79,10 @@ func TestConsolePolicies(t *testing.T) {
 	agent := create("memgpt", map[string]any{})
 	b.step("an agent that has not acted", at(agent, "memory"), text("has not acted yet"), text("persona"), text("of 8,192"))
 	g.post(t, "/v1/collections/"+agent+"/events", map[string]any{"content": "My name is Nora and I live in Oslo.", "wait": "done"})
-	b.step("its run, step by step", chromedp.Reload(), text("without a model"), chromedp.Click(`.runs summary`, chromedp.ByQuery), text("send_message"))
+	b.step("its run, step by step", chromedp.Reload(), text("without a model"), click(`.runs summary`), text("send_message"))
 	b.look("agent")
 	b.step("it is told something", field("Tell the agent", "I also have a cat.\r"), eventually(`document.querySelectorAll(".runs > li").length === 2`))
-	b.step("a block is filled", chromedp.Click(`button[aria-label="Edit human"]`, chromedp.ByQuery), field("Value", "Nora, a potter."), dialogButton("Save"), gone(`//dialog`), text("Nora, a potter."))
+	b.step("a block is filled", click(`button[aria-label="Edit human"]`), field("Value", "Nora, a potter."), dialogButton("Save"), gone(`//dialog`), text("Nora, a potter."))
 	b.step("and made", button("New block"), field("Label", "plans"), field("Value", "A new kiln."), dialogButton("Save"), gone(`//dialog`), text("A new kiln."))
 
 	sentences := create("mem0", map[string]any{})

@@ -32,12 +32,12 @@ func TestConsoleTalk(t *testing.T) {
 	b.step("a mark opens its note", holds(fmt.Sprintf(`document.querySelector("a.mark").hash.startsWith("#/c/%s/notes/")`, c)))
 	b.look("chat")
 	opened := `document.querySelector(".cited")?.innerText.match(/Oslo|tea/) && document.activeElement === document.querySelector(".cited h2") && document.querySelector("a.mark").ariaExpanded === "true"`
-	b.step("beside the answer", chromedp.Click(`a.mark`, chromedp.ByQuery), eventually(opened), holds(`location.hash.endsWith("/chat") && document.querySelector(".turn") !== null`))
+	b.step("beside the answer", click(`a.mark`), eventually(opened), holds(`location.hash.endsWith("/chat") && document.querySelector(".turn") !== null`))
 	b.look("chat-source")
 	b.step("from which Escape leads back", chromedp.KeyEvent(kb.Escape), eventually(`!document.querySelector(".cited") && document.activeElement === document.querySelector("a.mark")`))
 	b.step("by keys alone", chromedp.KeyEvent("\r"), eventually(opened), chromedp.KeyEvent("\t\r"), eventually(`!document.querySelector(".cited") && document.activeElement === document.querySelector("a.mark")`))
 	b.step("the conversation is there after a look elsewhere", link("Notes"), text("live in Oslo"), link("Chat"), text("Where does Nora live?"))
-	b.step("the context of the question", chromedp.Click(`//a[normalize-space()="See its context"]`), text("of 2,000"),
+	b.step("the context of the question", click(`//a[normalize-space()="See its context"]`), text("of 2,000"),
 		holds(`document.querySelectorAll(".budget rect.hue0").length === 2 && document.querySelector("pre.prompt a.mark") && location.hash.includes("q=Where+does+Nora+live")`))
 	b.look("context")
 	b.step("as the messages of a request", button("Copy as system message"), text("Copied"))
@@ -54,8 +54,8 @@ func TestConsoleTalk(t *testing.T) {
 	var cited string
 	b.step("an answer is found again", chromedp.Navigate(g.url+"/console#/c/"+c+"/chat"), text("Where does Nora live?"), chromedp.Evaluate(`document.querySelector("a.mark").hash.split("/")[4]`, &cited))
 	g.send(t, http.MethodPatch, "/v1/collections/"+c+"/notes/"+cited, map[string]any{"content": "Nora lives in Rome."})
-	b.step("as it was, with a word when it has changed", chromedp.Click(`a.mark`, chromedp.ByQuery), text("It says something else by now."), eventually(opened))
-	b.step("and leads to the note", chromedp.Click(`//aside//a[normalize-space()="Open the note"]`), text("Nora lives in Rome."), text("History"), link("Chat"), text("Where does Nora live?"), holds(`!document.querySelector(".cited")`))
+	b.step("as it was, with a word when it has changed", click(`a.mark`), text("It says something else by now."), eventually(opened))
+	b.step("and leads to the note", click(`//aside//a[normalize-space()="Open the note"]`), text("Nora lives in Rome."), text("History"), link("Chat"), text("Where does Nora live?"), holds(`!document.querySelector(".cited")`))
 	b.step("a question without an answer says so", chromedp.Navigate(g.url+"/console#/c/"+c+"/context"), text("What a prompt would get"))
 	b.look("context-empty")
 
@@ -75,7 +75,7 @@ func TestConsoleTalk(t *testing.T) {
 	b.step("a model that fails says what to do", ask("Break, please."), chromedp.WaitVisible(`.turn .problem`, chromedp.ByQuery))
 
 	b.step("who signs out while an answer comes", button("New conversation"), text("Talk with this memory"), ask("Where does Nora live?"), text("In Oslo [1], as"),
-		chromedp.Click(`//header//button[normalize-space()="Sign out"]`), text("API key or token"))
+		click(`//header//button[normalize-space()="Sign out"]`), text("API key or token"))
 	<-left // keeps no model at work
 
 	b.step("a chat whose key is revoked", chromedp.Navigate(g.url+"/console#key="+g.key), text("slow"), chromedp.Navigate(g.url+"/console#/c/"+slow+"/chat"), text("Talk with this memory"),

@@ -40,5 +40,5 @@ func TestTour(t *testing.T) {
 
 // tourButton clicks a button of the tour.
 func tourButton(name string) chromedp.Action {
-	return chromedp.Click(`//aside//button[normalize-space()="` + name + `" and not(@disabled)]`)
+	return click(`//aside//button[normalize-space()="` + name + `" and not(@disabled)]`)
 }

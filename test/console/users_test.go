@@ -40,7 +40,7 @@ func TestUsers(t *testing.T) {
 	b.look("home")
 	b.step("a user that is in no list is found by its id", chromedp.SendKeys(`#tree input`, "U3@EXAMPLE", chromedp.ByQuery),
 		eventually(`[...document.querySelectorAll("#tree .tree a")].length === 1 && document.querySelector("#tree .tree a").innerText.includes("u3@example.com")`))
-	b.step("and opened", chromedp.Click(`#tree .tree a`, chromedp.ByQuery), opened("u3@example.com"), eventually(`document.title === "u3@example.com · slipbox"`))
+	b.step("and opened", click(`#tree .tree a`), opened("u3@example.com"), eventually(`document.title === "u3@example.com · slipbox"`))
 
 	b.step("users, the last written first", chromedp.Navigate(g.url+"/console#/users"), text("Users"), eventually(`document.querySelector('[role="rowgroup"] [role="row"]')?.innerText.includes("日")`),
 		holds(`document.querySelectorAll('[role="rowgroup"] [role="row"]').length < 70`))
@@ -51,7 +51,7 @@ func TestUsers(t *testing.T) {
 	b.step("by their ids", chromedp.SetValue(`//main//select`, "user"), eventually(`location.hash.includes("order=user") && document.querySelector('[role="rowgroup"] [role="row"]')?.innerText.includes("u0@example.com")`))
 
 	// A dialog that is being opened does not hear a key yet.
-	shut := clickUntil(chromedp.KeyEvent(kb.Escape), `document.querySelector("dialog") === null`)
+	shut := again(chromedp.KeyEvent(kb.Escape), `document.querySelector("dialog") === null`)
 	press := func(key string) chromedp.Action { return chromedp.KeyEvent(key) }
 	b.step("keys: the list of them", chromedp.Evaluate(`document.activeElement.blur()`, nil), press("?"), text("to the next, to the one before"), press(kb.Escape), gone(`//dialog`))
 	b.step("keys: search", chromedp.Evaluate(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true}))`, nil), holds(`document.activeElement.getAttribute("aria-label") === "Find a user"`), chromedp.Evaluate(`document.activeElement.blur()`, nil))
@@ -88,7 +88,7 @@ func TestNotesList(t *testing.T) {
 	b.step("what others add is said, and shown when asked for", watchShifts(), chromedp.ActionFunc(func(context.Context) error {
 		g.post(t, notes, map[string]any{"content": "Note 4."})
 		return nil
-	}), text("This memory has changed"), holds(first+`.includes("Note 3.")`), steady(), chromedp.Evaluate(`watching.disconnect()`, nil), chromedp.Click(`//button[normalize-space()="Show it"]`), eventually(first+`.includes("Note 4.")`))
+	}), text("This memory has changed"), holds(first+`.includes("Note 3.")`), steady(), chromedp.Evaluate(`watching.disconnect()`, nil), click(`//button[normalize-space()="Show it"]`), eventually(first+`.includes("Note 4.")`))
 	for n := range 40 {
 		g.post(t, notes, map[string]any{"content": fmt.Sprintf("A longer note, number %d. %s", n, strings.Repeat("It has words.\n", n)), "tags": []string{"many"}, "occurred_at": "2025-01-01T12:00:00Z"})
 	}
@@ -108,11 +108,11 @@ func TestNotesList(t *testing.T) {
 	b.step("of which none is", chromedp.Navigate(g.url+"/console#/c/"+id+"/notes?tag=none"), text("No note is like that"), button("Show all"), cards(5))
 	b.step("a question leads to the search", field("Search these notes", "note 2\r"), eventually(`location.hash.includes("/search?q=note+2")`), text("Why"))
 
-	b.step("some are deleted together", chromedp.Navigate(g.url+"/console#/c/"+id+"/notes"), cards(5), button("Select"), chromedp.Click(`(//li//input[@type="checkbox"])[1]`), chromedp.Click(`(//li//input[@type="checkbox"])[3]`), text("Delete 2"))
+	b.step("some are deleted together", chromedp.Navigate(g.url+"/console#/c/"+id+"/notes"), cards(5), button("Select"), click(`(//li//input[@type="checkbox"])[1]`), click(`(//li//input[@type="checkbox"])[3]`), text("Delete 2"))
 	b.look("select")
 	b.step("after a second word", button("Delete 2"), button("Yes, delete 2 notes"), text("Deleted 2 notes"), cards(3))
 
-	b.step("a note expires", chromedp.Click(`.cover`, chromedp.ByQuery), text("never"), button("change"), eventually(`document.querySelector("dialog input") !== null`),
+	b.step("a note expires", click(`.cover`), text("never"), button("change"), eventually(`document.querySelector("dialog input") !== null`),
 		chromedp.Evaluate(`{ const i = document.querySelector("dialog input"); i.value = "2099-05-04T10:30"; i.dispatchEvent(new Event("input", {bubbles: true})) }`, nil), dialogButton("Save"), gone(`//dialog`), text("2099"), eventually(`document.querySelector(".history ins")?.innerText.includes("2099")`))
 	b.look("expiry")
 	b.step("or not", button("change"), button("never"), dialogButton("Save"), gone(`//dialog`), text("never"))

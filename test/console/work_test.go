@@ -31,7 +31,7 @@ func TestConsoleWork(t *testing.T) {
 	g.await(t, "/v1/collections/"+m+"/costs", "purposes", 1)
 	g.await(t, "/v1/collections/"+m+"/hot", "items", 1)
 	b.step("what it cost, day by day", link("Usage"), text("Calls of models"), text("heat 1.00"), text("adds 1"),
-		chromedp.Click(`//details[contains(., "tokens written")]/summary`), eventually(`[...document.querySelectorAll("td")].some(d => d.textContent === "900")`))
+		click(`//details[contains(., "tokens written")]/summary`), eventually(`[...document.querySelectorAll("td")].some(d => d.textContent === "900")`))
 	b.look("usage")
 	b.step("what is read moves nothing", link("Notes"), text("Nora lives in Oslo."), watchShifts(), chromedp.Navigate(g.url+"/console#/c/"+m+"/usage"), text("heat 1.00"), steady(),
 		chromedp.Navigate(g.url+"/console#/gateway"), text("Audit log"), text("key.create"), steady(), chromedp.Navigate(g.url+"/console#/c/"+m+"/usage"), text("heat 1.00"))
@@ -50,21 +50,21 @@ func TestConsoleWork(t *testing.T) {
 
 	b.step("of other days", chromedp.Navigate(g.url+"/console#/c/"+m+"/usage"), text("heat 1.00"), chromedp.SetValue(`//main//select`, "90"), eventually(`location.hash.includes("days=90")`), text("Calls of models"))
 
-	b.step("the gateway is well, and the tenant has its use", chromedp.Evaluate(`performance.clearResourceTimings()`, nil), chromedp.Click(`//header//a[normalize-space()="Gateway"]`), text("Model tokens today"), text("gateway tenant list"), text("SLIPBOX_METRICS_ADDR"),
+	b.step("the gateway is well, and the tenant has its use", chromedp.Evaluate(`performance.clearResourceTimings()`, nil), click(`//header//a[normalize-space()="Gateway"]`), text("Model tokens today"), text("gateway tenant list"), text("SLIPBOX_METRICS_ADDR"),
 		holds(`!performance.getEntriesByType("resource").some(e => e.name.includes("/v1/tenants"))`),
 		eventually(`[...document.querySelectorAll(".fill")].some(f => f.innerText.includes("store") && f.innerText.includes("ok"))`))
 	b.step("agents lead to their collections, and the audit log says who did what", holds(`document.querySelector('[aria-label="Agents"] tbody').innerText.includes("potter") &&
 		document.querySelector('[aria-label="Agents"] tbody a').hash === "#/c/`+c+`/notes"`), text("key.create"), text("Connected programs"))
-	b.step("of one thing alone, by its name", chromedp.Click(`//tr[td[@data-label="Action" and normalize-space()="collection.create"]]//button[normalize-space()="broken"]`), text("not of broken alone"),
+	b.step("of one thing alone, by its name", click(`//tr[td[@data-label="Action" and normalize-space()="collection.create"]]//button[normalize-space()="broken"]`), text("not of broken alone"),
 		eventually(`[...document.querySelectorAll('[data-label="Action"]')].every(d => d.innerText.startsWith("collection."))`))
 	b.look("gateway")
 	b.step("a key for one user is made, and shown once", button("New key"), field("Name", "the hook"), field("User", "ida@example.com"), dialogButton("Create"), eventually(`document.querySelector("dialog pre")?.innerText.startsWith("sb_live_")`))
 	b.look("key")
 	b.step("and listed, and revoked after a second word", dialogButton("I have it"), gone(`//dialog`), eventually(`[...document.querySelectorAll('[aria-label="API keys"] tr')].some(r => r.innerText.includes("the hook") && r.innerText.includes("ida@example.com"))`),
-		chromedp.Click(`//button[@aria-label="Revoke the hook"]`), chromedp.Click(`//button[@aria-label="Yes, revoke the hook"]`), eventually(`[...document.querySelectorAll('[aria-label="API keys"] tr')].some(r => r.innerText.includes("the hook") && r.innerText.includes("revoked"))`))
+		click(`//button[@aria-label="Revoke the hook"]`), click(`//button[@aria-label="Yes, revoke the hook"]`), eventually(`[...document.querySelectorAll('[aria-label="API keys"] tr')].some(r => r.innerText.includes("the hook") && r.innerText.includes("revoked"))`))
 
 	operator := command(t, g.binary, "key", "create", "--operator", "--ttl", "1h", "--data", g.data)
-	b.step("who runs the gateway sees its tenants", chromedp.Click(`//header//button[normalize-space()="Sign out"]`), text("API key or token"),
+	b.step("who runs the gateway sees its tenants", click(`//header//button[normalize-space()="Sign out"]`), text("API key or token"),
 		chromedp.SendKeys(`input[name="key"]`, operator+"\r", chromedp.ByQuery), text("people"), eventually(`document.querySelector("main").innerText.split("the scope admin").length === 2`))
 	b.step("and sets their limits", row("people", "Limits"), field("notes", "1000"), dialogButton("Save"), gone(`//dialog`), text("1,000 notes"))
 	b.look("tenants")
@@ -78,5 +78,5 @@ func TestConsoleWork(t *testing.T) {
 
 // row clicks a button of a table's row.
 func row(name, button string) chromedp.Action {
-	return chromedp.Click(strings.NewReplacer("NAME", name, "BUTTON", button).Replace(`//tr[td[normalize-space()="NAME"]]//button[normalize-space()="BUTTON"]`))
+	return click(strings.NewReplacer("NAME", name, "BUTTON", button).Replace(`//tr[td[normalize-space()="NAME"]]//button[normalize-space()="BUTTON"]`))
 }
