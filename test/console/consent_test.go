@@ -15,6 +15,7 @@ import (
 // A program is allowed to use the memory of one user: the page says who asks, keeps what was typed when something is wrong, but not the
 // key, and leads back to the program.
 func TestConsent(t *testing.T) {
+	t.Parallel()
 	g := start(t)
 	program := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")

@@ -41,6 +41,7 @@ const hostile = "<script>document.title='taken'</script><img src=x onerror=\"doc
 // A person signs in by the link, adds, searches with why, corrects, is told of a conflict, restores, forks,
 // renames and deletes. Nothing on the way is an error of the page, leaves the origin, or is hard to reach.
 func TestConsole(t *testing.T) {
+	t.Parallel()
 	g := start(t)
 	b := open(t, g)
 

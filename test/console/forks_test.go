@@ -11,6 +11,7 @@ import (
 // A fork is listed below its base with how far both have gone. It is compared, merged with a conflict that a person decides, proposed for
 // review, and the base is rolled back to a snapshot.
 func TestForks(t *testing.T) {
+	t.Parallel()
 	g := start(t)
 	b := open(t, g)
 	base := g.post(t, "/v1/collections", map[string]any{"name": "glazes", "policy": "none"})["id"].(string)

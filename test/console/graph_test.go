@@ -17,6 +17,7 @@ import (
 // keyboard, what is around it is shown, and any revision can be. Of a larger collection, with as many notes as CONSOLE_NOTES says,
 // the first 5,000 are drawn.
 func TestGraph(t *testing.T) {
+	t.Parallel()
 	const notes, hubs = 5000, 100
 	g := start(t, "llm:", "  embedder: hash") // vectors do not matter here
 	b := open(t, g)
@@ -97,6 +98,7 @@ func watchFrames() chromedp.Action {
 
 // Facts of mem0 are linked to what they were taken from, groups have colors by what one asks for, and without lines the page says why.
 func TestGraphOfFacts(t *testing.T) {
+	t.Parallel()
 	g := start(t)
 	b := open(t, g)
 	id := g.post(t, "/v1/collections", map[string]any{"name": "facts", "policy": "mem0"})["id"].(string)

@@ -12,6 +12,7 @@ import (
 // A person brings a chat of another program: the page says what it is before anything is stored, asks who is remembered, and lands on
 // what was said. What is no export is refused, and a chat that is imported again adds nothing.
 func TestConsoleImport(t *testing.T) {
+	t.Parallel()
 	g := start(t)
 	b := open(t, g)
 	c := g.post(t, "/v1/collections", map[string]any{"name": "ben", "policy": "memorybank"})["id"].(string)

@@ -11,6 +11,7 @@ import (
 // What others change shows up by itself, and nothing moves under the reader's eyes. A gateway that goes away and
 // comes back is followed again.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	g := start(t)
 	b := open(t, g)
 	id := g.post(t, "/v1/collections", map[string]any{"name": "live"})["id"].(string)
@@ -73,6 +74,7 @@ func TestLive(t *testing.T) {
 
 // A person decides what a policy is not sure of, and takes a decision back.
 func TestReviews(t *testing.T) {
+	t.Parallel()
 	g := start(t)
 	b := open(t, g)
 	id := g.post(t, "/v1/collections", map[string]any{"name": "careful", "policy_config": map[string]any{"strengthen_gate": 1, "k_neighbours": 1}})["id"].(string)
@@ -93,6 +95,7 @@ func TestReviews(t *testing.T) {
 
 // A copy is filled by a job, and a deletion says first what depends on the collection.
 func TestCopyAndDelete(t *testing.T) {
+	t.Parallel()
 	g := start(t)
 	b := open(t, g)
 	id := g.post(t, "/v1/collections", map[string]any{"name": "base"})["id"].(string)

@@ -10,6 +10,7 @@ import (
 // A note is shown with its Markdown, and as it was written. What tries to be more than text stays text, asks no other host for anything,
 // and a note that is nested without end does not stop the page.
 func TestMarkdown(t *testing.T) {
+	t.Parallel()
 	g := start(t, "llm:", "  embedder: hash") // vectors do not matter here
 	b := open(t, g)
 	id := g.post(t, "/v1/collections", map[string]any{"name": "marked", "policy": "none"})["id"].(string)

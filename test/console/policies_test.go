@@ -12,6 +12,7 @@ import (
 // A person sees what each policy has: facts on a time line, the portrait and the days of a bank, tiers with sessions
 // and moves, layers with what contradicts, and an agent with its window, blocks and steps.
 func TestConsolePolicies(t *testing.T) {
+	t.Parallel()
 	g := start(t)
 	b := open(t, g)
 	at := func(collection, view string) chromedp.Action {

@@ -16,6 +16,7 @@ import (
 // A person talks with a memory, with and without a model, stops a model that is slow, and sees what a prompt
 // would get and what each part of it costs.
 func TestConsoleTalk(t *testing.T) {
+	t.Parallel()
 	left := make(chan struct{}, 2)
 	g := start(t, "models:", "  slow: {provider: openai, base_url: "+slowModel(t, left)+"/v1, model: slow}")
 	b := open(t, g)

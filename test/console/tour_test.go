@@ -8,6 +8,7 @@ import (
 
 // The tour of the demo leads through six steps, each of which does what it says. A fork is compared with its base.
 func TestTour(t *testing.T) {
+	t.Parallel()
 	g := start(t)
 	b := open(t, g)
 	demo := g.post(t, "/v1/collections", map[string]any{"name": "demo"})["id"].(string)

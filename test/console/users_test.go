@@ -14,6 +14,7 @@ import (
 // A person finds users by their own ids among more than a page of them, with the mouse and by keys alone, and sees on the start page what
 // waits for them.
 func TestUsers(t *testing.T) {
+	t.Parallel()
 	g := start(t)
 	b := open(t, g)
 	// These are written before so many others that the tree does not have them.
@@ -76,6 +77,7 @@ func TestUsers(t *testing.T) {
 
 // Notes come newest first, in other orders and by filters, are deleted together, expire, and leave as a file.
 func TestNotesList(t *testing.T) {
+	t.Parallel()
 	g := start(t)
 	b := open(t, g)
 	id := g.post(t, "/v1/collections", map[string]any{"name": "list", "policy": "none"})["id"].(string)

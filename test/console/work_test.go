@@ -12,6 +12,7 @@ import (
 // A person sees what a memory has taken in and cost, which notes are used, and whether the gateway is well. Who runs
 // the gateway sees its tenants and changes their limits; other keys are told the command that does it.
 func TestConsoleWork(t *testing.T) {
+	t.Parallel()
 	fail := make(chan struct{})
 	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		<-fail

@@ -35,12 +35,21 @@ func (s *Settings) Flags(f *pflag.FlagSet) {
 	f.StringVar(&s.LogLevel, "log-level", "", "`level`: debug, info, warn or error (SLIPBOX_LOG_LEVEL; default info)")
 }
 
-// Load reads the settings, applies the flags of a command and validates the result. The error
-// lists all problems.
-func (s *Settings) Load(apply ...func(*app.Settings)) (app.Settings, error) {
+// Read reads the settings, for a command that uses few of them. What they mean is not validated.
+func (s *Settings) Read() (app.Settings, error) {
 	cfg, err := app.LoadSettings(app.SettingsSources{File: s.File, EnvFile: s.EnvFile, Environ: app.Environ()})
 	if err != nil {
 		return cfg, settingsError(err)
+	}
+	return cfg, nil
+}
+
+// Load reads the settings, applies the flags of a command and validates the result. The error
+// lists all problems.
+func (s *Settings) Load(apply ...func(*app.Settings)) (app.Settings, error) {
+	cfg, err := s.Read()
+	if err != nil {
+		return cfg, err
 	}
 	if s.LogLevel != "" {
 		cfg.Log.Level = s.LogLevel
