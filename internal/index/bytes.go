@@ -3,8 +3,6 @@ package index
 import (
 	"math/bits"
 	"unsafe"
-
-	"github.com/slipboxhq/slipbox/internal/filter"
 )
 
 // The sizes of what is kept on the heap, in bytes. A test compares them with what the heap reports.
@@ -19,7 +17,6 @@ const (
 	chainBytes   = 24 // the fields of chain for one row
 	sliceBytes   = 24
 	stringBytes  = 16
-	idBytes      = 16
 )
 
 // size returns the memory that the data holds, in bytes, without the few bitmaps that stacks keep
@@ -28,7 +25,7 @@ func (d *data) size() int64 {
 	n := d.bytes
 	n += entryBytes*int64(cap(d.rows)) + 8*int64(cap(d.to)) + 4*int64(cap(d.slotOf)) + 4*int64(cap(d.slots)) + hideBytes*int64(cap(d.hides))
 	n += passageBytes*int64(cap(d.passages)) + endBytes*int64(cap(d.ends)) + sessionBytes*int64(cap(d.sessions)) + 8*int64(cap(d.blocks))
-	n += int64(len(d.hideOf)) * slotBytes(idBytes+4)
+	n += 4 * int64(len(d.hideOf))
 	for _, v := range d.visible {
 		n += 8*int64(cap(v.rows)) + tallyBytes*int64(cap(v.sessions)) + 4*int64(cap(v.facets))
 	}
@@ -47,21 +44,6 @@ func slotBytes(pair int64) int64 { return (pair + 1) * 3 / 2 }
 // termBytes returns what a term takes besides its postings.
 func termBytes(term string) int64 {
 	return slotBytes(stringBytes+8) + sliceBytes + allocated(len(term))
-}
-
-// recordBytes returns what a record takes, with its strings.
-func recordBytes(r *filter.Record) int64 {
-	n := int64(unsafe.Sizeof(*r)) + allocated(len(r.Kind)) + allocated(len(r.Category)) + allocated(len(r.State)) + allocated(len(r.Agent))
-	for _, list := range [][]string{r.Tags, r.Keywords} {
-		n += allocated(stringBytes * cap(list))
-		for _, s := range list {
-			n += allocated(len(s))
-		}
-	}
-	if r.Attributes != nil {
-		n += jsonBytes(r.Attributes)
-	}
-	return n
 }
 
 // jsonBytes returns what a decoded value takes besides the two words of its interface.

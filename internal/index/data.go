@@ -2,12 +2,12 @@ package index
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"sync"
 	"unsafe"
 
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -22,11 +22,15 @@ const none = -1
 type entry struct {
 	note       ID
 	from       int64
-	digest     int64  // as Row.Digest
-	occurredAt int64  // when the note occurred, in microseconds of Unix time
-	prev       int32  // the row of the note's next older version, or none
-	session    int32  // index into data.sessions, or none
-	first      uint32 // index of its first passage
+	digest     int64 // as Row.Digest
+	occurredAt int64 // when the note occurred, in microseconds of Unix time
+	createdAt  int64 // as above
+	importance float64
+	labels     *labels // nil for a tombstone
+	lists      *lists  // nil when the record has none
+	prev       int32   // the row of the note's next older version, or none
+	session    int32   // index into data.sessions, or none
+	first      uint32  // index of its first passage
 	passages   uint32
 	length     uint32 // in terms, the date counted once
 	terms      uint32 // of all passages, the date counted in each
@@ -35,7 +39,6 @@ type entry struct {
 	marks      marks
 	tombstone  bool
 	turn       int32 // the row before it of the same exchange, or none; see turns
-	record     *filter.Record
 }
 
 // passage is a part of a row: content[start:end], and for the first one also what is not content.
@@ -90,13 +93,14 @@ type data struct {
 
 	rows       []entry
 	passages   []passage
-	to         []int64       // read and written under the lock
-	ends       []end         // of rows that have one; endsIn sorts them by revision
-	sorted     int           // how many of ends are in order
-	outOfOrder bool          // rows came out of order: revisions do not ascend along rows and hides
-	slotOf     []int32       // row → vector slot, or none; under the lock
-	hides      []hide        // in the order in which notes were added
-	hideOf     map[ID]uint32 // note → index into hides
+	to         []int64 // read and written under the lock
+	ends       []end   // of rows that have one; endsIn sorts them by revision
+	sorted     int     // how many of ends are in order
+	outOfOrder bool    // rows came out of order: revisions do not ascend along rows and hides
+	slotOf     []int32 // row → vector slot, or none; under the lock
+	hides      []hide  // in the order in which notes were added
+	hideOf     places
+	labels     map[labels]*labels
 	terms      lexicon
 	sessions   []session
 	sessionOf  map[string]int32
@@ -115,7 +119,7 @@ type data struct {
 
 func newData() *data {
 	return &data{
-		hideOf: map[ID]uint32{}, terms: lexicon{own: map[string]*[]posting{}}, sessionOf: map[string]int32{},
+		labels: map[labels]*labels{}, terms: lexicon{own: map[string]*[]posting{}}, sessionOf: map[string]int32{},
 		visible: map[int64]*visibility{}, stacked: map[string]*stack{},
 		facets: facets{number: map[facet]int{}, values: map[string]int{}},
 	}
@@ -123,7 +127,7 @@ func newData() *data {
 
 // newest returns the row of a note's newest version. The caller holds the lock.
 func (d *data) newest(note ID) (row uint32, ok bool) {
-	i, ok := d.hideOf[note]
+	i, ok := d.hideOf.find(d.hides, note)
 	if !ok || d.hides[i].newest == none {
 		return 0, false
 	}
@@ -162,14 +166,13 @@ func (d *data) add(a *analyzed, stride int) {
 	e := entry{note: a.Note, from: a.From, prev: none, session: none, turn: none, tombstone: a.Tombstone}
 	if !a.Tombstone {
 		e.lang = d.language(a.lang)
-		e.record = cloneRecord(a.Record)
-		e.record.ID = e.note
-		e.occurredAt = a.Record.OccurredAt.UnixMicro()
+		r := a.Record
+		r.Tags, r.Keywords = slices.Clone(r.Tags), slices.Clone(r.Keywords) // the caller may reuse them
+		d.bytes += d.setRecord(&e, &r)
 		e.role = roleOf(a.Content, a.Record.Attributes)
 		e.marks, e.digest = a.marks, a.Digest
 		d.bytes += d.facets.add(&e)
 		d.bytes += d.turns.add(row, &e)
-		d.bytes += recordBytes(e.record)
 	}
 	e.first, e.passages = uint32(len(d.passages)), uint32(len(a.passages)) //nolint:gosec // see above
 	for _, p := range a.passages {
@@ -255,7 +258,8 @@ func (d *data) linkVersion(row uint32, note ID, from int64) (newer, older int32)
 		newer, older = older, d.rows[older].prev
 	}
 	if newer == none {
-		d.hides[d.hideOf[note]].newest = int32(row) //nolint:gosec // see add
+		i, _ := d.hideOf.find(d.hides, note)
+		d.hides[i].newest = int32(row) //nolint:gosec // see add
 	} else {
 		d.rows[newer].prev = int32(row) //nolint:gosec // see add
 	}
@@ -264,12 +268,12 @@ func (d *data) linkVersion(row uint32, note ID, from int64) (newer, older int32)
 
 // markHeld records the first revision at which the layer holds a note.
 func (d *data) markHeld(note ID, from int64) {
-	if i, ok := d.hideOf[note]; ok {
+	if i, ok := d.hideOf.find(d.hides, note); ok {
 		d.hides[i].from = min(d.hides[i].from, from)
 		return
 	}
-	d.hideOf[note] = uint32(len(d.hides)) //nolint:gosec // no more than rows
 	d.hides = append(d.hides, hide{note, from, none})
+	d.hideOf = d.hideOf.added(d.hides)
 }
 
 // newSlot allocates a slot for the vector of a row and returns its block and its place in the
@@ -344,7 +348,7 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 	n := newData()
 	n.generation = d.generation + 1
 	n.outOfOrder = d.outOfOrder
-	n.langs = slices.Clone(d.langs)
+	n.langs, n.labels = slices.Clone(d.langs), maps.Clone(d.labels)
 	for _, h := range d.hides {
 		if !forget[h.note] {
 			n.markHeld(h.note, h.from)
@@ -379,9 +383,7 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 		if e.session != none {
 			n.rows[into].session = n.joinSession(into, d.sessions[e.session].name)
 		}
-		if e.record != nil {
-			n.bytes += recordBytes(e.record) + n.facets.add(&e)
-		}
+		n.bytes += e.lists.size() + n.facets.add(&e)
 	}
 	for term, list := range d.terms.sorted() {
 		for _, p := range list {
@@ -405,12 +407,4 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 		n.bytes += allocated(len(into.tokens[i]))
 	}
 	return n
-}
-
-// cloneRecord copies a record's lists, which the caller may reuse. Attributes are shared: they are
-// a decoded JSON value that is never changed.
-func cloneRecord(r filter.Record) *filter.Record {
-	r.Tags = slices.Clone(r.Tags)
-	r.Keywords = slices.Clone(r.Keywords)
-	return &r
 }

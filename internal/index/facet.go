@@ -31,10 +31,7 @@ type facets struct {
 
 // eachFacet calls yield with the attributes of a row that may be counted.
 func (e *entry) eachFacet(yield func(f facet)) {
-	if e.record == nil {
-		return
-	}
-	for key, v := range e.record.Attributes {
+	for key, v := range e.attributes() {
 		if value, ok := v.(string); ok && value != "" && len(value) <= maxFacetBytes {
 			yield(facet{key, value})
 		}

@@ -239,11 +239,11 @@ func (l *layerView) slotOf(row uint32) int {
 }
 
 // Record returns the filterable fields and the version of a visible note.
-func (v *View) Record(note ID) (hit Hit, record *filter.Record, ok bool) {
+func (v *View) Record(note ID) (hit Hit, record filter.Record, ok bool) {
 	i, row, ok := v.locateNote(note)
 	if !ok {
-		return Hit{}, nil, false
+		return Hit{}, record, false
 	}
 	e := &v.layers[i].rows[row]
-	return Hit{Note: note, From: e.from, Layer: i}, e.record, true
+	return Hit{Note: note, From: e.from, Layer: i}, e.record(), true
 }

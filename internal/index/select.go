@@ -79,7 +79,7 @@ func (c *conditions) matching(leaf *filter.Leaf, rows []entry) (all bitset, comp
 	more := newBitset(len(rows))
 	copy(more, k.rows)
 	for row := k.n; row < len(rows); row++ {
-		if r := rows[row].record; r != nil && leaf.Match(r) {
+		if r := rows[row].record(); !rows[row].tombstone && leaf.Match(&r) {
 			more.set(uint32(row)) //nolint:gosec // row numbers fit 32 bits
 		}
 	}
@@ -143,7 +143,7 @@ func (s *Selection) comparing(l *layerView, of bitset, keep func(*filter.Record)
 	out := newBitset(64 * len(of))
 	of.each(func(row uint32) {
 		s.Compared++
-		if keep(l.rows[row].record) {
+		if r := l.rows[row].record(); keep(&r) {
 			out.set(row)
 		}
 	})
@@ -173,8 +173,10 @@ func (v *View) SelectNotes(notes []ID, keep func(*filter.Record) bool) *Selectio
 		s.rows[i] = newBitset(len(v.layers[i].visible) * 64)
 	}
 	for _, note := range notes {
-		if i, row, ok := v.locateNote(note); ok && keep(v.layers[i].rows[row].record) {
-			s.rows[i].set(row)
+		if i, row, ok := v.locateNote(note); ok {
+			if r := v.layers[i].rows[row].record(); keep(&r) {
+				s.rows[i].set(row)
+			}
 		}
 	}
 	return s
@@ -184,7 +186,10 @@ func (v *View) SelectNotes(notes []ID, keep func(*filter.Record) bool) *Selectio
 func (v *View) Each(sel *Selection, yield func(note ID, r *filter.Record)) {
 	for i := range v.layers {
 		l := &v.layers[i]
-		sel.rowsOf(i, l).each(func(row uint32) { yield(l.rows[row].note, l.rows[row].record) })
+		sel.rowsOf(i, l).each(func(row uint32) {
+			r := l.rows[row].record()
+			yield(r.ID, &r)
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -28,15 +29,27 @@ type Signals struct {
 
 	Length  int // in terms
 	Role    Role
-	Asks    bool           // it ends with a question mark
-	Replies bool           // the note before it in its session has a question mark
-	Opens   bool           // it is the first of a session of several
-	Names   int            // capitalized words inside its sentences, at most 3
-	Record  *filter.Record // must not be changed
-	Digest  int64          // as Row.Digest
+	Asks    bool  // it ends with a question mark
+	Replies bool  // the note before it in its session has a question mark
+	Opens   bool  // it is the first of a session of several
+	Names   int   // capitalized words inside its sentences, at most 3
+	Digest  int64 // as Row.Digest
 
-	row uint32
+	row   uint32
+	entry *entry
 }
+
+// Record returns what filters read of the note. It must not be changed.
+func (s *Signals) Record() filter.Record { return s.entry.record() }
+
+// OccurredAt returns when the note occurred.
+func (s *Signals) OccurredAt() time.Time { return s.entry.at() }
+
+// Importance returns the importance of the note.
+func (s *Signals) Importance() float64 { return s.entry.importance }
+
+// Attributes returns the attributes of the note. They must not be changed.
+func (s *Signals) Attributes() map[string]any { return s.entry.attributes() }
 
 // Signals returns the candidates of a query: the union of the depth best of the selected notes by
 // Words, Window and Vector, each with all signals, in order of note id.
@@ -100,7 +113,7 @@ func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 	e := &v.layers[i].rows[row]
 	s := Signals{
 		Note: e.note, From: e.from, Layer: i, row: g,
-		Length: int(e.length), Role: e.role, Record: e.record, Digest: e.digest,
+		Length: int(e.length), Role: e.role, entry: e, Digest: e.digest,
 	}
 	s.Asks, s.Names = e.marks&endsWithQuestion != 0, int(e.marks&nameMask)
 	if n := c.session[g]; n != none {

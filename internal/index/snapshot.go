@@ -20,7 +20,7 @@ import (
 // snapshotFormat is the number of the form of snapshots, and of what they hold. Raise it when either
 // changes: the layout here, how a text is cut into terms and passages, marks, roles, or how vectors are
 // encoded. A test compares the bytes of a snapshot.
-const snapshotFormat = 5
+const snapshotFormat = 6
 
 // ErrSnapshot is returned for bytes that are not a whole snapshot of this format. The layer has to be filled
 // from the log.
@@ -243,25 +243,12 @@ func (w *snapshotWriter) number(s string) uint64 {
 // rowBytes is the length of a row in its section.
 const rowBytes = 16 + 8 + 8 + 8 + 8 + 4*7 + 4
 
-// Bits of the last byte of a row.
-const (
-	rowTombstone = 1 << iota
-	rowRecord
-)
-
 func (f *frozen) write(w *snapshotWriter) {
 	le := binary.LittleEndian
 	w.section(sectionRows, func(write func([]byte)) {
 		buf := make([]byte, 0, rowBytes)
 		for i := range f.rows {
 			e := &f.rows[i]
-			flags := byte(0)
-			if e.tombstone {
-				flags |= rowTombstone
-			}
-			if e.record != nil {
-				flags |= rowRecord
-			}
 			buf = append(buf[:0], e.note[:]...)
 			for _, n := range []int64{e.from, f.to[i], e.occurredAt, e.digest} {
 				buf = le.AppendUint64(buf, uint64(n)) //nolint:gosec // bits, not a number
@@ -272,14 +259,14 @@ func (f *frozen) write(w *snapshotWriter) {
 			for _, n := range []uint32{e.first, e.passages, e.length, e.terms} {
 				buf = le.AppendUint32(buf, n)
 			}
-			write(append(buf, e.lang, byte(e.role), byte(e.marks), flags))
+			write(append(buf, e.lang, byte(e.role), byte(e.marks), boolByte(e.tombstone)))
 		}
 	})
 	w.section(sectionRecords, func(write func([]byte)) {
 		var buf []byte
 		for i := range f.rows {
-			if r := f.rows[i].record; r != nil {
-				buf = w.appendRecord(buf[:0], r)
+			if e := &f.rows[i]; !e.tombstone {
+				buf = w.appendRecord(buf[:0], e)
 				write(buf)
 			}
 		}
@@ -556,7 +543,7 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 	for i := range list {
 		list[i] = c.string(c.count(math.MaxInt32))
 	}
-	records := &recordReader{cursor: cursor{rest: s.section[sectionRecords]}, strings: list, left: m.rows}
+	records := &recordReader{cursor: cursor{rest: s.section[sectionRecords]}, strings: list}
 	d.rows, d.to, d.slotOf = make([]entry, m.rows), make([]int64, m.rows), make([]int32, m.rows)
 	ended := 0
 	for i := range d.rows {
@@ -566,23 +553,19 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 		e.prev, e.session, d.slotOf[i] = readInt32(b[48:]), readInt32(b[52:]), readInt32(b[56:])
 		e.first, e.passages, e.length, e.terms = le.Uint32(b[60:]), le.Uint32(b[64:]), le.Uint32(b[68:]), le.Uint32(b[72:])
 		e.lang, e.role, e.marks = b[76], Role(b[77]), marks(b[78])
-		e.tombstone = b[79]&rowTombstone != 0
+		e.tombstone = b[79] != 0
 		if int64(e.first)+int64(e.passages) > int64(m.passages) || int(e.prev) >= m.rows || e.prev < none || int(e.session) >= m.sessions ||
 			e.session < none || int(d.slotOf[i]) >= m.slots || d.slotOf[i] < none || e.role > OtherRole || !e.tombstone && int(e.lang) >= len(d.langs) {
 			return errSnapshotContent
 		}
-		if b[79]&rowRecord != 0 {
-			e.record = records.read()
-			e.record.ID = e.note
-		}
 		if d.to[i] != 0 {
 			ended++
 		}
-		if e.record != nil {
-			d.bytes += recordBytes(e.record) + d.facets.add(e)
-			d.bytes += d.turns.add(uint32(i), e)
-		} else if !e.tombstone {
-			return errSnapshotContent
+		if !e.tombstone {
+			r := records.read()
+			r.OccurredAt = e.at()
+			d.bytes += d.setRecord(e, &r)
+			d.bytes += d.facets.add(e) + d.turns.add(uint32(i), e)
 		}
 	}
 	d.passages = make([]passage, m.passages)
@@ -594,16 +577,15 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 		}
 	}
 	d.hides = make([]hide, m.hides)
-	d.hideOf = make(map[ID]uint32, m.hides)
 	for i := range d.hides {
 		b := s.section[sectionHides][24*i:]
 		d.hides[i] = hide{ID(b[:16]), readInt64(b[16:]), none}
-		d.hideOf[d.hides[i].note] = uint32(i)
+		d.hideOf = d.hideOf.added(d.hides[:i+1])
 	}
 	d.ends = make([]end, 0, ended)
 	for i := range d.rows {
 		e := &d.rows[i]
-		n, held := d.hideOf[e.note]
+		n, held := d.hideOf.find(d.hides, e.note)
 		if !held {
 			return errSnapshotContent
 		}

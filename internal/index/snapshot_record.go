@@ -27,18 +27,13 @@ const (
 )
 
 // appendRecord appends a record. Its strings are numbers of the snapshot's list: most are repeated.
-func (w *snapshotWriter) appendRecord(b []byte, r *filter.Record) []byte {
+func (w *snapshotWriter) appendRecord(b []byte, e *entry) []byte {
+	r := e.record()
 	for _, s := range []string{r.Kind, r.Category, r.State, r.Agent} {
 		b = binary.AppendUvarint(b, w.number(s))
 	}
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(r.Importance))
-	for _, t := range []time.Time{r.OccurredAt, r.CreatedAt} {
-		b = append(b, boolByte(!t.IsZero()))
-		if !t.IsZero() {
-			_, offset := t.Zone()
-			b = binary.AppendVarint(binary.AppendVarint(b, t.UnixMicro()), int64(offset))
-		}
-	}
+	b = binary.AppendVarint(b, e.createdAt)
 	for _, list := range [][]string{r.Tags, r.Keywords} {
 		b = binary.AppendUvarint(b, uint64(len(list)))
 		for _, s := range list {
@@ -88,23 +83,13 @@ type recordReader struct {
 	cursor
 
 	strings []string
-	left    int             // how many records may follow
-	records []filter.Record // allocated together, for the next ones
 }
 
-// recordsAtOnce is how many records are allocated together at most.
-const recordsAtOnce = 256
-
-func (r *recordReader) read() *filter.Record {
-	if len(r.records) == 0 {
-		r.records = make([]filter.Record, min(recordsAtOnce, r.left))
-	}
-	r.left--
-	out := &r.records[0]
-	r.records = r.records[1:]
+// read returns a record without its id and the time when it occurred, which are in its row.
+func (r *recordReader) read() (out filter.Record) {
 	out.Kind, out.Category, out.State, out.Agent = r.string(), r.string(), r.string(), r.string()
 	out.Importance = r.float()
-	out.OccurredAt, out.CreatedAt = r.time(), r.time()
+	out.CreatedAt = time.UnixMicro(r.varint())
 	out.Tags, out.Keywords = r.list(), r.list()
 	out.Attributes, _ = r.value(0).(map[string]any)
 	return out
@@ -116,17 +101,6 @@ func (r *recordReader) string() string {
 		return ""
 	}
 	return r.strings[n]
-}
-
-func (r *recordReader) time() time.Time {
-	if r.byte() == 0 {
-		return time.Time{}
-	}
-	at, offset := time.UnixMicro(r.varint()), int(r.varint())
-	if offset == 0 {
-		return at.UTC()
-	}
-	return at.In(time.FixedZone("", offset))
 }
 
 func (r *recordReader) list() []string {

@@ -394,7 +394,7 @@ func FuzzSnapshot(f *testing.F) {
 // sum.
 func TestSnapshotFormat(t *testing.T) {
 	t.Parallel()
-	const format, want = 5, "67513747a057d998b7eb071b3345a30a6104722441a483bf301e67e26a887a30"
+	const format, want = 6, "b29f676d9965adf706968d4928a0b852e44be8c28a8b4f199547a076e14218d8"
 	l := newSnapshotLayer(t)
 	applyRows(t, l, snapshotRows(rand.New(rand.NewPCG(3, 3)), 0, 300))
 	_, data := written(t, l)

@@ -13,18 +13,15 @@ type turns map[uint64]int32
 var turnSeed = maphash.MakeSeed()
 
 // turnOf returns attributes.turn; "" if there is none.
-func turnOf(r *filter.Record) string {
-	if r == nil {
-		return ""
-	}
-	turn, _ := r.Attributes["turn"].(string)
+func turnOf(e *entry) string {
+	turn, _ := e.attributes()["turn"].(string)
 	return turn
 }
 
 // add appends a row to the list of its exchange, and returns the memory that takes, in bytes. The caller holds the lock of the data.
 func (t *turns) add(row uint32, e *entry) (bytes int64) {
 	e.turn = none
-	turn := turnOf(e.record)
+	turn := turnOf(e)
 	if turn == "" {
 		return 0
 	}
@@ -41,7 +38,7 @@ func (t *turns) add(row uint32, e *entry) (bytes int64) {
 }
 
 // Exchange returns the visible versions whose attributes.turn is the given one, in no order. Its cost does not grow with the view.
-func (v *View) Exchange(turn string) (out []*filter.Record) {
+func (v *View) Exchange(turn string) (out []filter.Record) {
 	if turn == "" {
 		return nil
 	}
@@ -53,8 +50,8 @@ func (v *View) Exchange(turn string) (out []*filter.Record) {
 		rows := l.data.rows
 		l.data.mu.RUnlock()
 		for ; ok && row != none; row = rows[row].turn {
-			if e := &rows[row]; l.visible.has(uint32(row)) && turnOf(e.record) == turn { //nolint:gosec // not none
-				out = append(out, e.record)
+			if e := &rows[row]; l.visible.has(uint32(row)) && turnOf(e) == turn { //nolint:gosec // not none
+				out = append(out, e.record())
 			}
 		}
 	}

@@ -327,7 +327,7 @@ func (v *View) SelectFunc(keep func(note ID, from int64, r *filter.Record) bool)
 		pass := newBitset(len(l.visible) * 64)
 		l.visible.each(func(row uint32) {
 			e := &l.rows[row]
-			if keep(e.note, e.from, e.record) {
+			if r := e.record(); keep(e.note, e.from, &r) {
 				pass.set(row)
 			}
 		})

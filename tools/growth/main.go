@@ -73,7 +73,7 @@ func parse(args []string) (options, error) {
 	f := flag.NewFlagSet("growth", flag.ContinueOnError)
 	f.StringVar(&o.gateway, "gateway", "", "the gateway's binary (required)")
 	f.StringVar(&o.embedder, "embedder", "hash", "the embedder: hash or local")
-	f.StringVar(&sizes, "sizes", "1000,10000,100000", "numbers of notes, ascending")
+	f.StringVar(&sizes, "sizes", "1000,10000,100000", "numbers of notes, ascending; 0: only many tenants")
 	f.IntVar(&o.calls, "calls", 300, "calls for each figure")
 	f.IntVar(&o.tenants, "tenants", 200, "tenants of the part with many tenants; 0: leave it out")
 	f.IntVar(&o.each, "each", 500, "notes of each of them")
@@ -88,6 +88,9 @@ func parse(args []string) (options, error) {
 		return o, errors.New("-gateway is required, -calls must be positive, and there are no arguments")
 	}
 	for text := range strings.SplitSeq(sizes, ",") {
+		if sizes == "0" {
+			break
+		}
 		n, err := strconv.Atoi(strings.TrimSpace(text))
 		if err != nil || n < 100 || len(o.sizes) > 0 && n <= o.sizes[len(o.sizes)-1] {
 			return o, fmt.Errorf("-sizes: %q: numbers from 100, ascending", sizes)

@@ -146,6 +146,9 @@ func (b *bench) filled(ctx context.Context, collection, query string) error {
 
 // grow measures one collection at each size.
 func (b *bench) grow(ctx context.Context) error {
+	if len(b.sizes) == 0 {
+		return nil
+	}
 	text := corpus.New(11)
 	if err := b.startAndAdd(ctx, Figure{What: whatFirstAdd}, text); err != nil {
 		return err

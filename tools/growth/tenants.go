@@ -85,6 +85,9 @@ func (b *bench) manyTenants(ctx context.Context) error {
 	if err := touch(whatTouched); err != nil {
 		return err
 	}
+	if err := b.sizesOf(f.Notes); err != nil {
+		return err
+	}
 	return b.stop()
 }
 

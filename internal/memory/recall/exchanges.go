@@ -105,7 +105,7 @@ func (sr *searchRun) findExchanges(ctx context.Context, hits []search.Hit) (exch
 func (sr *searchRun) exchangeInIndex(turn string) []uuid.UUID {
 	var list []said
 	for _, r := range sr.index.Exchange(turn) {
-		if r.Kind == string(memory.KindMessage) && sr.q.matches(r) {
+		if r.Kind == string(memory.KindMessage) && sr.q.matches(&r) {
 			role, _ := r.Attributes[memory.AttrRole].(string)
 			list = append(list, said{note: r.ID, role: memory.Role(role), at: r.OccurredAt})
 		}

@@ -86,7 +86,7 @@ func (f *formulaRun) read(ctx context.Context) error {
 // score returns a candidate as a hit; ok is false if the formula leaves it out.
 func (f *formulaRun) score(s *index.Signals) (h search.Hit, ok bool) {
 	w := f.formula
-	h.Candidate = search.Candidate{Note: s.Note, Dense: s.Dense, At: s.Record.OccurredAt}
+	h.Candidate = search.Candidate{Note: s.Note, Dense: s.Dense, At: s.OccurredAt()}
 	h.Values[search.Vector], h.Values[search.Lexical] = s.Vector, s.Words
 	add := func(name string, weight, value float64) {
 		if weight != 0 {
@@ -98,19 +98,20 @@ func (f *formulaRun) score(s *index.Signals) (h search.Hit, ok bool) {
 	if w.NeedsOverlap && overlap == 0 {
 		return h, false
 	}
-	subject, _ := s.Record.Attributes[graph.AttrSubject].(string)
-	relation, _ := s.Record.Attributes[graph.AttrRelation].(string)
-	object, _ := s.Record.Attributes[graph.AttrObject].(string)
-	confidence, _ := s.Record.Attributes[memory.AttrConfidence].(float64)
+	attributes := s.Attributes()
+	subject, _ := attributes[graph.AttrSubject].(string)
+	relation, _ := attributes[graph.AttrRelation].(string)
+	object, _ := attributes[graph.AttrObject].(string)
+	confidence, _ := attributes[memory.AttrConfidence].(float64)
 	objectNamed := f.names(object)
 	if w.NeedsSubject && !objectNamed && !f.namesSubject(subject) && !(s.Dense && s.Vector >= w.Floor) {
 		return h, false
 	}
 	add("cosine", w.Cosine, s.Vector)
 	add("overlap", w.Overlap, overlap)
-	add("importance", w.Importance, s.Record.Importance)
+	add("importance", w.Importance, s.Importance())
 	if w.Recency != 0 {
-		age := max(f.service.clock().Sub(s.Record.OccurredAt), 0)
+		age := max(f.service.clock().Sub(s.OccurredAt()), 0)
 		add("recency", w.Recency, math.Exp(-age.Seconds()/w.RecencyScale.Seconds()))
 	}
 	if w.Access != 0 {

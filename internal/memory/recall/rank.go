@@ -302,13 +302,14 @@ func (sr *searchRun) toCandidates(out []search.Candidate, found []index.Signals)
 	out = slices.Grow(out, len(found))[:len(found)]
 	for i := range found {
 		s := &found[i]
+		at := s.OccurredAt()
 		out[i] = search.Candidate{
-			Note: s.Note, Dense: s.Dense, At: s.Record.OccurredAt, Session: s.InSession,
+			Note: s.Note, Dense: s.Dense, At: at, Session: s.InSession,
 			Values: search.Values{
 				search.Lexical: s.Words, search.Window: s.Window, search.Session: s.Session, search.Vector: s.Vector,
-				search.Importance: s.Record.Importance, search.Question: boolToFloat(s.Asks), search.Reply: boolToFloat(s.Replies),
+				search.Importance: s.Importance(), search.Question: boolToFloat(s.Asks), search.Reply: boolToFloat(s.Replies),
 				search.Opening: boolToFloat(s.Opens), search.Names: float64(s.Names),
-				search.Time: boolToFloat(sr.matchesTime(s.Record.OccurredAt)), search.Attribute: boolToFloat(sr.matchesAttributes(s.Record.Attributes)),
+				search.Time: boolToFloat(sr.matchesTime(at)), search.Attribute: boolToFloat(sr.matchesAttributes(s.Attributes())),
 				search.Verbatim: search.Wording(s.Covered), search.Covered: s.Covered,
 				search.Spoken: boolToFloat(s.Role == index.Assistant), search.Length: search.LogLength(float64(s.Length)), search.Entity: sr.boosts[s.Note],
 			},
@@ -348,7 +349,8 @@ func (sr *searchRun) linkedCandidates(linked []search.Linked) []search.Candidate
 	}
 	found = slices.DeleteFunc(found, func(s index.Signals) bool {
 		same, ok := known[s.Digest]
-		return !sr.q.matches(s.Record) || ok && s.Digest != 0 && same != s.Note
+		r := s.Record()
+		return !sr.q.matches(&r) || ok && s.Digest != 0 && same != s.Note
 	})
 	found = distinct(found, digestOf, &scratch{})
 	out := sr.toCandidates(nil, found)
