@@ -63,7 +63,7 @@ func TestImportHistories(t *testing.T) {
 			t.Errorf("%s: %v, then %v", name, one, two)
 		}
 	}
-	person := []string{"import", filepath.Join(histories, "whatsapp-android"), "-c", "ben", "--create", "memorybank"}
+	person := []string{"import", filepath.Join(histories, "whatsapp"), "-c", "ben", "--create", "memorybank"}
 	if _, problems, code := p.run(t, "", person...); code != 1 || !strings.Contains(problems, "--me") || !strings.Contains(problems, "Nora") {
 		t.Errorf("two people: exit %d, %s", code, problems)
 	}
@@ -85,8 +85,17 @@ func TestImportHistories(t *testing.T) {
 	if err := os.WriteFile(strange, []byte(`{"rows": [1, 2]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, problems, code := p.run(t, "", "import", strange, "-c", "past"); code != 1 || !strings.Contains(problems, "whatsapp") {
+	if _, problems, code := p.run(t, "", "import", strange, "-c", "past"); code != 1 || !strings.Contains(problems, "whatsapp") ||
+		!strings.Contains(problems, "docs/history.md") {
 		t.Errorf("what is not recognized: exit %d, %s", code, problems)
+	}
+	day := filepath.Join(t.TempDir(), "chat.txt")
+	if err := os.WriteFile(day, []byte("3/4/26, 9:59 AM - Nora: Late.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, problems, code := p.run(t, "", "import", day, "-c", "past"); code != 1 || !strings.Contains(problems, "--dates") ||
+		!strings.Contains(problems, "docs/history/whatsapp.md") {
+		t.Errorf("a date that can be read in two ways: exit %d, %s", code, problems)
 	}
 }
 

@@ -138,7 +138,7 @@ func TestImportAsksWhoIsRemembered(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
 	p.login(t)
-	seen := p.on(t, 100, "is remembered:", "Somebody\nnora\n", nil, "import", histories+"whatsapp-android", "-c", "ben", "--create", "memorybank")
+	seen := p.on(t, 100, "is remembered:", "Somebody\nnora\n", nil, "import", histories+"whatsapp", "-c", "ben", "--create", "memorybank")
 	understood, asked := strings.Index(seen, "4 messages, 3 conversations,"), strings.Index(seen, "Who of these is remembered: Nora")
 	if understood < 0 || asked < understood || strings.Count(seen, "Who of these") != 2 || !strings.Contains(seen, "The new shelf") {
 		t.Errorf("the dialogue: %q", seen)

@@ -40,7 +40,7 @@ func TestImportHistoryOverHTTP(t *testing.T) {
 			t.Errorf("there are %d messages", n)
 		}
 	}
-	two := chat("whatsapp-android/WhatsApp Chat with Nora.txt")
+	two := chat("whatsapp/WhatsApp Chat with Nora.txt")
 	if asked := send("one", "ben/history?dry_run=true", two).want(http.StatusOK); asked.at("understood.ask_me") != true || asked.length("understood.people") < 2 {
 		t.Errorf("two people: %s", asked.Body)
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -105,12 +106,13 @@ func (i *importing) homeOf(ctx context.Context) (h home, err error) {
 }
 
 // history imports what a person has of another program: it says what it understood, asks what nothing says, and sends the messages.
-func (i *importing) history(ctx context.Context, s *transfer.Source, name string) error {
+func (i *importing) history(ctx context.Context, s *transfer.Source, name, format string) error {
 	h, err := i.homeOf(ctx)
 	if err != nil {
 		return err
 	}
 	o := i.options
+	o.Format = format
 	o.OnePerson, o.Newest = h.onePerson, !h.exchanges
 	if o.Zone == nil && h.zone != "" {
 		if o.Zone, err = time.LoadLocation(h.zone); err != nil {
@@ -121,7 +123,7 @@ func (i *importing) history(ctx context.Context, s *transfer.Source, name string
 	report, err := transfer.Read(ctx, s, o, func(transfer.Line) error { return nil })
 	i.errs.done()
 	if err != nil {
-		return i.plainly(err)
+		return plainly(err, format)
 	}
 	route := i.routeOf(report.Format, h.policy)
 	if route != "" {
@@ -142,7 +144,7 @@ func (i *importing) history(ctx context.Context, s *transfer.Source, name string
 		return nil
 	}
 	if route != "" {
-		return i.document(ctx, s, name, route)
+		return i.document(ctx, s, name, report.Format, route)
 	}
 	send := &sending{importing: i, total: report.Messages + report.Notes, begun: time.Now(), name: name}
 	if report.Format == "jsonl" || report.Format == "mem0" || report.Format == "markdown" {
@@ -150,7 +152,7 @@ func (i *importing) history(ctx context.Context, s *transfer.Source, name string
 	}
 	defer send.close()
 	if _, err := transfer.Read(ctx, s, o, func(l transfer.Line) error { return send.add(ctx, l) }); err != nil {
-		return i.plainly(err)
+		return plainly(err, format)
 	}
 	return send.flush(ctx)
 }
@@ -171,10 +173,10 @@ func (i *importing) routeOf(format, policy string) string {
 const maxDocument = 32 << 20
 
 // document sends a file whole. What is there already is not written again.
-func (i *importing) document(ctx context.Context, s *transfer.Source, name, route string) error {
+func (i *importing) document(ctx context.Context, s *transfer.Source, name, format, route string) error {
 	raw, err := s.Whole(maxDocument)
 	if err != nil {
-		return i.plainly(err)
+		return plainly(err, format)
 	}
 	i.errs.statusf("importing %s…", name)
 	var got struct {
@@ -208,16 +210,20 @@ func (i *importing) document(ctx context.Context, s *transfer.Source, name, rout
 	return send.finish(ctx, got.Job.ID)
 }
 
-// plainly returns an error of a source as people read it.
-func (i *importing) plainly(err error) error {
+// plainly returns an error of a source as people read it, with the page about its format, or about all of them.
+func plainly(err error, format string) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		return err
 	}
-	if len(f.Fields) == 1 {
-		return fmt.Errorf("--%s %s", f.Fields[0].Field, f.Fields[0].Reason)
+	if !slices.Contains(transfer.Formats(), format) {
+		format = ""
 	}
-	return errors.New(f.Message)
+	said := f.Message
+	if len(f.Fields) == 1 {
+		said = "--" + f.Fields[0].Field + " " + f.Fields[0].Reason
+	}
+	return fmt.Errorf("%s; see docs/%s.md", said, path.Join("history", format))
 }
 
 // askMe asks who of the people of a history is remembered.

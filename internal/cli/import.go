@@ -62,7 +62,8 @@ func (c *cli) imports() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import PATH…", Short: "Import your history of another program, or Markdown and text files",
 		Long: "Import a file, a zip or a folder. What it is, is recognized: " + wording.Or(transfer.Formats()...) + ".\n" +
-			"What is not recognized is refused. The command says what it understood, and asks only what nothing says.\n\n" +
+			"What is not recognized is refused. The command says what it understood, and asks only what nothing says.\n" +
+			"How to get the export out of each program: docs/history.md.\n\n" +
 			"Of Markdown and text, each section becomes a note, with the file in attributes.source, and front matter in\n" +
 			"its time, tags and attributes. A date at the start of a file's name (2026-03-01 …) is when it happened,\n" +
 			"otherwise the time at which it was written. Hidden files and folders are left out.\n\n" +
@@ -205,17 +206,17 @@ func (i *importing) recognize(ctx context.Context, arg string) ([]file, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w; name a folder or a file", err)
 		}
-		return nil, i.plainly(err)
+		return nil, plainly(err, "")
 	}
 	defer s.Close()
 	format := i.options.Format
 	if format == "" {
 		if format, err = transfer.Recognize(s); err != nil {
-			return nil, i.plainly(err)
+			return nil, plainly(err, "")
 		}
 	}
 	if format != "markdown" || s.Zipped() {
-		return nil, i.history(ctx, s, filepath.Base(arg))
+		return nil, i.history(ctx, s, filepath.Base(arg), format)
 	}
 	return i.find(arg)
 }

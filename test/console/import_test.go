@@ -16,7 +16,7 @@ func TestConsoleImport(t *testing.T) {
 	g := start(t)
 	b := open(t, g)
 	c := g.post(t, "/v1/collections", map[string]any{"name": "ben", "policy": "memorybank"})["id"].(string)
-	chat, err := filepath.Abs("../../internal/memory/transfer/testdata/whatsapp-android/WhatsApp Chat with Nora.txt")
+	chat, err := filepath.Abs("../../internal/memory/transfer/testdata/whatsapp/WhatsApp Chat with Nora.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,6 +145,9 @@ func TestPages(t *testing.T) { //nolint:tparallel // pages are read one after th
 		//nolint:paralleltest // a page is read after those before it
 		t.Run(page, func(t *testing.T) {
 			blocks := blocksOf(t, page)
+			if format, ok := strings.CutPrefix(page, "docs/history/"); ok {
+				r.export(t, strings.TrimSuffix(format, ".md"), blocks)
+			}
 			checkRead(t, page, blocks)
 			r.checkShell(t, page, blocks)
 			for _, mark := range marks["python"] {

@@ -6,6 +6,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -37,32 +39,35 @@ func translate(t *testing.T, at string, o Options) (string, Report, error) {
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("", 3600)
+	missing := Formats()
 	for _, tt := range []struct {
-		name, format string
-		o            Options
+		name string // of the fixture: the format, or that and what it shows
+		o    Options
 	}{
-		{"chatgpt", "chatgpt", Options{Me: "Nora", Newest: true}},
-		{"claude", "claude", Options{}},
-		{"slack", "slack", Options{}},
-		{"telegram", "telegram", Options{Me: "nora", OnePerson: true}},
-		{"telegram-all", "telegram", Options{}},
-		{"whatsapp-ios", "whatsapp", Options{Zone: zone}},
-		{"whatsapp-android", "whatsapp", Options{OnePerson: true, Newest: true}},
-		{"vault", "markdown", Options{}},
-		{"jsonl", "jsonl", Options{}},
-		{"mem0", "mem0", Options{}},
-		{"memoryos", "memoryos", Options{}},
-		{"memorybank", "memorybank", Options{OnePerson: true, Me: "Nora"}},
-		{"letta", "letta", Options{Me: "Ann"}},
+		{"chatgpt", Options{Me: "Nora", Newest: true}},
+		{"claude", Options{}},
+		{"slack", Options{}},
+		{"telegram", Options{Me: "nora", OnePerson: true}},
+		{"telegram-all", Options{}},
+		{"whatsapp-ios", Options{Zone: zone}},
+		{"whatsapp", Options{OnePerson: true, Newest: true}},
+		{"markdown", Options{}},
+		{"jsonl", Options{}},
+		{"mem0", Options{}},
+		{"memoryos", Options{}},
+		{"memorybank", Options{OnePerson: true, Me: "Nora"}},
+		{"letta", Options{Me: "Ann"}},
 	} {
+		format, _, _ := strings.Cut(tt.name, "-")
+		missing = slices.DeleteFunc(missing, func(f string) bool { return f == tt.name })
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			at := filepath.Join("testdata", tt.name)
-			if tt.name == "vault" {
+			if tt.name == "markdown" {
 				at = copied(t, at)
 			}
 			lines, report, err := translate(t, at, tt.o)
-			if err != nil || report.Format != tt.format {
+			if err != nil || report.Format != format {
 				t.Fatalf("%s: %v", report.Format, err)
 			}
 			said, err := json.MarshalIndent(report, "", "  ")
@@ -88,6 +93,27 @@ func TestFormats(t *testing.T) {
 				t.Errorf("a second reading differs: %v\n%s", err, again)
 			}
 		})
+	}
+	if len(missing) > 0 {
+		t.Errorf("no fixture shows what is read of %v", missing)
+	}
+}
+
+// Every format has a page, which the page about all of them links to. test/pages runs its commands on the fixture.
+func TestEveryFormatHasAPage(t *testing.T) {
+	t.Parallel()
+	index, err := os.ReadFile("../../../docs/history.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range Formats() {
+		page, err := os.ReadFile("../../../docs/history/" + format + ".md")
+		if err != nil || !bytes.Contains(page, []byte("```sh\nslipbox import ")) {
+			t.Errorf("%s has no page with its command: %v", format, err)
+		}
+		if !bytes.Contains(index, []byte("(history/"+format+".md)")) {
+			t.Errorf("docs/history.md does not lead to the page of %s", format)
+		}
 	}
 }
 
