@@ -165,7 +165,7 @@ func TestCitationsInOpenAIsForms(t *testing.T) {
 	}
 	without := newSystem(t)
 	without.collection(t, "one", "home")
-	got := without.call(t, "one", "POST", "/v1/responses", `{"input":"Hello.","tools":[{"type":"function","name":"f","parameters":{}}]}`, "Slipbox-Collection", "home")
+	got := without.call(t, "one", "POST", "/v1/responses", `{"input":"Hello.","tool_choice":"required","tools":[{"type":"function","name":"f","parameters":{}}]}`, "Slipbox-Collection", "home")
 	if got.Code != http.StatusServiceUnavailable || got.text("error.code") != "model_not_configured" || got.Header().Get("X-Should-Retry") != "false" {
 		t.Errorf("%d %v %s", got.Code, got.Header(), got.Body)
 	}
@@ -175,5 +175,34 @@ func TestCitationsInOpenAIsForms(t *testing.T) {
 	}
 	if log := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK); log.length("items") != 0 {
 		t.Errorf("%s", log.Body)
+	}
+}
+
+// Without a model, a chat whose model may choose whether it calls a function is answered in words at each door, also as a stream; a call
+// that must be made is refused.
+func TestFunctionsWithoutAModel(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	c := b.collection(t, "one", "home")
+	b.call(t, "one", "POST", c+"/notes", `{"content":"I live in Lisbon.","infer":false}`).want(http.StatusCreated)
+	doors := map[string][3]string{ // the request, and two choices that a call must be made
+		"/v1/chat/completions": {`"messages":[{"role":"user","content":"Where do I live?"}],"tools":[{"type":"function","function":{"name":"f","parameters":{}}}]`, `"required"`, `{"type":"function","function":{"name":"f"}}`},
+		"/v1/responses":        {`"input":"Where do I live?","tools":[{"type":"function","name":"f","parameters":{}}]`, `"required"`, `{"type":"function","name":"f"}`},
+	}
+	for path, door := range doors {
+		for _, stream := range []string{"", `,"stream":true`} {
+			for _, choice := range []string{"", `,"tool_choice":"auto"`, `,"tool_choice":"none"`} {
+				got := b.call(t, "one", "POST", path, "{"+door[0]+choice+stream+"}", "Slipbox-Collection", "home").want(http.StatusOK)
+				if !strings.Contains(got.Body.String(), "I live in Lisbon.") {
+					t.Errorf("%s %s %s: %s", path, choice, stream, got.Body)
+				}
+			}
+			for _, must := range door[1:] {
+				got := b.call(t, "one", "POST", path, "{"+door[0]+`,"tool_choice":`+must+stream+"}", "Slipbox-Collection", "home").want(http.StatusServiceUnavailable)
+				if got.text("error.code") != "model_not_configured" {
+					t.Errorf("%s %s: %s", path, must, got.Body)
+				}
+			}
+		}
 	}
 }

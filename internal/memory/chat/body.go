@@ -127,18 +127,18 @@ func (b *body) decodeFields() error {
 	return nil
 }
 
-// needsModel returns an error for a request that only a model can answer in its form: the client would take
-// prose for JSON, or for a decision against its tools.
+// needsModel returns an error for a request that only a model can answer in its form: a call that must be made, or JSON. Where the model may
+// choose whether it calls a function, it may answer in words, as memory does.
 func (b *body) needsModel() error {
 	var format struct {
 		Type string `json:"type"`
 	}
 	wants := ""
 	switch {
-	case given(b.field("tools")) && string(b.field("tool_choice")) != `"none"`:
-		wants = "tools"
-	case given(b.field("functions")) && string(b.field("function_call")) != `"none"`:
-		wants = "functions"
+	case given(b.field("tools")) && mustCall(b.field("tool_choice")):
+		wants = "tool_choice"
+	case given(b.field("functions")) && mustCall(b.field("function_call")):
+		wants = "function_call"
 	case json.Unmarshal(b.field("response_format"), &format) == nil && format.Type != "" && format.Type != "text":
 		wants = "response_format"
 	}
@@ -153,6 +153,11 @@ func (b *body) needsModel() error {
 		return fault.InvalidField("n", "must be 1 where no model is configured")
 	}
 	return nil
+}
+
+// mustCall reports whether the choice of a function is another than to make up one's mind, or none.
+func mustCall(choice json.RawMessage) bool {
+	return given(choice) && string(choice) != `"auto"` && string(choice) != `"none"`
 }
 
 // given reports whether a field is there and neither null nor an empty list.

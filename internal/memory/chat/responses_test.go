@@ -306,7 +306,7 @@ func TestAnyModelIsPassedOn(t *testing.T) {
 	}
 }
 
-// Without a model, what a client would take for JSON or for a decision against its tools is refused; the rest is
+// Without a model, what a client would take for JSON is refused, and so is a call that must be made; the rest is
 // answered from memory, with a usage where it is asked for.
 func TestCompletionsWithoutAModel(t *testing.T) {
 	t.Parallel()
@@ -317,8 +317,11 @@ func TestCompletionsWithoutAModel(t *testing.T) {
 	}
 	const said = `"messages":[{"role":"user","content":"Where?"}]`
 	for body, refused := range map[string]bool{
-		said: false, `"tools":[{"type":"function","function":{"name":"f"}}],` + said: true, `"tools":[],` + said: false, `"tools":null,` + said: false,
-		`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"none",` + said: false, `"functions":[{"name":"f"}],` + said: true,
+		said: false, `"tools":[{"type":"function","function":{"name":"f"}}],` + said: false, `"tools":[],` + said: false, `"tools":null,` + said: false,
+		`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"none",` + said: false, `"functions":[{"name":"f"}],` + said: false,
+		`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"auto",` + said: false, `"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"required",` + said: true,
+		`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"function","function":{"name":"f"}},` + said: true,
+		`"functions":[{"name":"f"}],"function_call":{"name":"f"},` + said: true, `"functions":[{"name":"f"}],"function_call":"auto",` + said: false,
 		`"response_format":{"type":"json_object"},` + said: true, `"response_format":{"type":"json_schema","json_schema":{}},` + said: true, `"response_format":{"type":"text"},` + said: false,
 	} {
 		c, err := s.Complete(t.Context(), both(), in("c"), []byte("{"+body+"}"))

@@ -2047,9 +2047,9 @@ export interface paths {
          *     The user's last message and the text that finally answers it are stored after the
          *     answer was sent, if the caller has `notes:write`. Text that a model writes while it
          *     calls tools, and messages of systems and tools, are not stored. Without a model the
-         *     answer quotes memory and says so; a request with `tools`, or with JSON as its
-         *     `response_format`, is then refused with 503 and the code `model_not_configured`, and
-         *     `n` must be 1.
+         *     answer quotes memory, says so and calls no tool; a request whose `tool_choice` demands a
+         *     call, or with JSON as its `response_format`, is then refused with 503 and the code
+         *     `model_not_configured`, and `n` must be 1.
          *
          *     The operator limits what is passed on, by settings of the gateway: `n` and `best_of`
          *     (8 unless set), `max_tokens`, `max_completion_tokens` and `n_predict` (131072 unless
