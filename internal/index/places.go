@@ -32,7 +32,7 @@ func (p places) added(hides []hide) places {
 	if 4*len(hides) > 3*len(p) {
 		grown := make(places, max(8, 2*len(p)))
 		for i := range hides {
-			grown[grown.slot(hides, hides[i].note)] = uint32(i + 1) //nolint:gosec // no more than rows
+			grown[grown.slot(hides, hides[i].note)] = uint32(i + 1)
 		}
 		return grown
 	}

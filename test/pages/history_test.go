@@ -15,7 +15,7 @@ var imported = regexp.MustCompile(`(?m)^slipbox import (?:"([^"]+)"|(\S+))`)
 // file, the zip or the folder that the page names.
 func (r *reader) export(t *testing.T, format string, blocks []block) {
 	t.Helper()
-	fixture := filepath.Join(tree, "internal/memory/transfer/testdata", format)
+	fixture := filepath.Join(tree, "internal", "memory", "transfer", "testdata", format)
 	for _, b := range of(blocks, "sh", "") {
 		for _, m := range imported.FindAllStringSubmatch(b.text, -1) {
 			r.layExport(t, fixture, m[1]+m[2])

@@ -321,7 +321,7 @@ func TestCompletionsWithoutAModel(t *testing.T) {
 		`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"none",` + said: false, `"functions":[{"name":"f"}],` + said: false,
 		`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"auto",` + said: false, `"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"required",` + said: true,
 		`"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"function","function":{"name":"f"}},` + said: true,
-		`"functions":[{"name":"f"}],"function_call":{"name":"f"},` + said: true, `"functions":[{"name":"f"}],"function_call":"auto",` + said: false,
+		`"functions":[{"name":"f"}],"function_call":{"name":"f"},` + said:                                                         true, `"functions":[{"name":"f"}],"function_call":"auto",` + said: false,
 		`"response_format":{"type":"json_object"},` + said: true, `"response_format":{"type":"json_schema","json_schema":{}},` + said: true, `"response_format":{"type":"text"},` + said: false,
 	} {
 		c, err := s.Complete(t.Context(), both(), in("c"), []byte("{"+body+"}"))
