@@ -127,8 +127,8 @@ func (b *body) decodeFields() error {
 	return nil
 }
 
-// needsModel returns an error for a request that only a model can answer in its form: a call that must be made, or JSON. Where the model may
-// choose whether it calls a function, it may answer in words, as memory does.
+// needsModel returns an error for a request that only a model can answer in its form: a call that must be made, or JSON. Where the
+// model may choose whether it calls a function, it may answer in words, as memory does.
 func (b *body) needsModel() error {
 	var format struct {
 		Type string `json:"type"`
