@@ -4,28 +4,16 @@
 began=$SECONDS
 summary=()
 
-# counted FILE COMMAND... runs a command, and writes the seconds of processor time that it took into a file. For a subshell, which
-# waits for nothing else.
-counted() {
-	local file=$1 result=0
-	shift
-	"$@" || result=$?
-	awk '{ sub(/.*\) /, ""); printf "%d", ($14 + $15) / 100 }' "/proc/$BASHPID/stat" >"$file" 2>/dev/null || : # 0 without /proc
-	return "$result"
-}
-
 # step NAME COMMAND... runs a command, and ends the script when it fails.
 step() {
-	local name=$1 start=$SECONDS used
-	used=$(mktemp)
+	local name=$1 start=$SECONDS
 	shift
 	printf '\n=== %s: %s\n' "$name" "$*"
-	if ! (counted "$used" "$@"); then
+	if ! "$@"; then
 		printf '\n=== %s FAILED after %d s\n' "$name" $((SECONDS - start)) >&2
 		exit 1
 	fi
-	summary+=("$(printf '%6d s %6d s  %s' $((SECONDS - start)) "$(<"$used")" "$name")")
-	rm -f "$used"
+	summary+=("$(printf '%6d s  %s' $((SECONDS - start)) "$name")")
 }
 
 # What runs beside the steps, by its place: name, start, process and the file of its output.
@@ -38,8 +26,7 @@ beside() {
 	printf '\n=== %s, beside what follows: %s\n' "$name" "$*"
 	output=$(mktemp)
 	# A session of its own, so that end_beside ends all that it started.
-	export -f counted
-	setsid bash -c 'counted "$@"' counted "$output.cpu" "$@" >"$output" 2>&1 &
+	setsid "$@" >"$output" 2>&1 &
 	beside_names+=("$name") beside_starts+=("$SECONDS") beside_pids+=("$!") beside_outputs+=("$output")
 }
 
@@ -54,8 +41,8 @@ await_beside() {
 			exit 1
 		fi
 		cat "${beside_outputs[i]}"
-		summary+=("$(printf '%6d s %6d s  %s (until it was awaited, beside others)' $((SECONDS - beside_starts[i])) "$(<"${beside_outputs[i]}.cpu")" "${beside_names[i]}")")
-		rm -f "${beside_outputs[i]}" "${beside_outputs[i]}.cpu"
+		rm -f "${beside_outputs[i]}"
+		summary+=("$(printf '%6d s  %s (until it was awaited, beside others)' $((SECONDS - beside_starts[i])) "${beside_names[i]}")")
 		unset "beside_pids[i]"
 	done
 	beside_names=() beside_starts=() beside_pids=() beside_outputs=()
@@ -102,11 +89,11 @@ end_beside() {
 	local i
 	for i in "${!beside_pids[@]}"; do
 		kill -TERM -- "-${beside_pids[i]}" 2>/dev/null || true
-		rm -f "${beside_outputs[i]}" "${beside_outputs[i]}.cpu"
+		rm -f "${beside_outputs[i]}"
 	done
 }
 
-# print_summary prints the time of each step on the clock and of the processors, and of all.
+# print_summary prints the time of each step and of all.
 print_summary() {
 	printf '\n=== all passed\n'
 	printf '%s\n' "${summary[@]}"
