@@ -346,7 +346,7 @@ func open(t *testing.T, g *gateway) *browser {
 		t.Fatal(err)
 	}
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, // its folder is removed when it has ended
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.WindowSize(1400, 900), chromedp.WSURLReadTimeout(limit))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
