@@ -59,7 +59,7 @@ func Budgets() map[string]int {
 		"internal/cache":                            600,
 		"internal/encoder":                          2950,
 		"internal/said":                             950,
-		"internal/index":                            5330,
+		"internal/index":                            5350,
 		"internal/snapshot":                         270,
 		"internal/search":                           1700,
 		"internal/filter":                           1000,

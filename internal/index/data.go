@@ -2,7 +2,6 @@ package index
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -348,7 +347,7 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 	n := newData()
 	n.generation = d.generation + 1
 	n.outOfOrder = d.outOfOrder
-	n.langs, n.labels = slices.Clone(d.langs), maps.Clone(d.labels)
+	n.langs = slices.Clone(d.langs)
 	for _, h := range d.hides {
 		if !forget[h.note] {
 			n.markHeld(h.note, h.from)
@@ -373,6 +372,9 @@ func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) boo
 			n.passages = append(n.passages, p)
 		}
 		_, e.prev = n.linkVersion(into, e.note, e.from)
+		if e.labels != nil {
+			n.bytes += n.label(&e, *e.labels)
+		}
 		n.bytes += n.turns.add(into, &e)
 		n.rows = append(n.rows, e)
 		n.to = append(n.to, 0)

@@ -43,18 +43,24 @@ func (e *entry) attributes() map[string]any {
 // of the row.
 func (d *data) setRecord(e *entry, r *filter.Record) (bytes int64) {
 	e.occurredAt, e.createdAt, e.importance = r.OccurredAt.UnixMicro(), r.CreatedAt.UnixMicro(), r.Importance
-	of := labels{r.Kind, r.Category, r.Agent, r.State}
-	if e.labels = d.labels[of]; e.labels == nil {
-		e.labels = &of
-		d.labels[of] = e.labels
-		bytes += slotBytes(int64(unsafe.Sizeof(of))+8) + int64(unsafe.Sizeof(of))
-		for _, s := range []string{of.kind, of.category, of.agent, of.state} {
-			bytes += allocated(len(s))
-		}
-	}
+	bytes = d.label(e, labels{r.Kind, r.Category, r.Agent, r.State})
 	if len(r.Tags)+len(r.Keywords)+len(r.Attributes) > 0 {
 		e.lists = &lists{r.Tags, r.Keywords, r.Attributes}
 		bytes += e.lists.size()
+	}
+	return bytes
+}
+
+// label sets the labels of a row, and returns the memory that they take, in bytes: none if another row has the same.
+func (d *data) label(e *entry, of labels) (bytes int64) {
+	if e.labels = d.labels[of]; e.labels != nil {
+		return 0
+	}
+	e.labels = &of
+	d.labels[of] = e.labels
+	bytes = slotBytes(int64(unsafe.Sizeof(of))+8) + int64(unsafe.Sizeof(of))
+	for _, s := range []string{of.kind, of.category, of.agent, of.state} {
+		bytes += allocated(len(s))
 	}
 	return bytes
 }

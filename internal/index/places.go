@@ -36,6 +36,6 @@ func (p places) added(hides []hide) places {
 		}
 		return grown
 	}
-	p[p.slot(hides, hides[len(hides)-1].note)] = uint32(len(hides)) //nolint:gosec // as above
+	p[p.slot(hides, hides[len(hides)-1].note)] = uint32(len(hides)) //nolint:gosec // no more than rows
 	return p
 }

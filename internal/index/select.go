@@ -141,9 +141,10 @@ func (s *Selection) matching(l *layerView, e filter.Expr, of bitset) bitset {
 // comparing returns those of some rows of a layer for whose records keep returns true.
 func (s *Selection) comparing(l *layerView, of bitset, keep func(*filter.Record) bool) bitset {
 	out := newBitset(64 * len(of))
+	var r filter.Record // one for all rows
 	of.each(func(row uint32) {
 		s.Compared++
-		if r := l.rows[row].record(); keep(&r) {
+		if r = l.rows[row].record(); keep(&r) {
 			out.set(row)
 		}
 	})
@@ -166,15 +167,16 @@ func (v *View) Narrow(sel *Selection, among filter.Expr, keep func(*filter.Recor
 	return out
 }
 
-// SelectNotes selects the visible versions of some notes for whose records keep returns true.
+// SelectNotes selects the visible versions of some notes for whose records keep returns true. A record is valid until keep returns.
 func (v *View) SelectNotes(notes []ID, keep func(*filter.Record) bool) *Selection {
 	s := &Selection{rows: make([]bitset, len(v.layers)), Compared: len(notes)}
 	for i := range v.layers {
 		s.rows[i] = newBitset(len(v.layers[i].visible) * 64)
 	}
+	var r filter.Record
 	for _, note := range notes {
 		if i, row, ok := v.locateNote(note); ok {
-			if r := v.layers[i].rows[row].record(); keep(&r) {
+			if r = v.layers[i].rows[row].record(); keep(&r) {
 				s.rows[i].set(row)
 			}
 		}
@@ -182,12 +184,13 @@ func (v *View) SelectNotes(notes []ID, keep func(*filter.Record) bool) *Selectio
 	return s
 }
 
-// Each calls yield with the versions of a selection.
+// Each calls yield with the versions of a selection. A record is valid until yield returns.
 func (v *View) Each(sel *Selection, yield func(note ID, r *filter.Record)) {
+	var r filter.Record
 	for i := range v.layers {
 		l := &v.layers[i]
 		sel.rowsOf(i, l).each(func(row uint32) {
-			r := l.rows[row].record()
+			r = l.rows[row].record()
 			yield(r.ID, &r)
 		})
 	}

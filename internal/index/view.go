@@ -319,15 +319,16 @@ func (v *View) locateNote(note ID) (layer int, row uint32, ok bool) {
 }
 
 // SelectFunc selects the visible versions for which keep returns true. It serves conditions that
-// are resolved elsewhere to version keys.
+// are resolved elsewhere to version keys. A record is valid until keep returns.
 func (v *View) SelectFunc(keep func(note ID, from int64, r *filter.Record) bool) *Selection {
 	s := &Selection{}
+	var r filter.Record
 	for i := range v.layers {
 		l := &v.layers[i]
 		pass := newBitset(len(l.visible) * 64)
 		l.visible.each(func(row uint32) {
 			e := &l.rows[row]
-			if r := e.record(); keep(e.note, e.from, &r) {
+			if r = e.record(); keep(e.note, e.from, &r) {
 				pass.set(row)
 			}
 		})
