@@ -501,17 +501,19 @@ func eventually(condition string) chromedp.Action {
 	poll := chromedp.Poll(condition, nil, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(limit))
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		for {
-			err := poll.Do(ctx)
-			var refused *cdproto.Error
-			if ctx.Err() != nil || !errors.As(err, &refused) || refused.Code != contextGone {
+			if err := poll.Do(ctx); ctx.Err() != nil || !left(err) {
 				return err
 			}
 		}
 	})
 }
 
-// contextGone is the code of an error that the browser answers with when the page was left.
-const contextGone = -32000
+// left reports whether an error says that the page was left while it was asked.
+func left(err error) bool {
+	const contextGone = -32000 // the browser's code
+	refused, ok := errors.AsType[*cdproto.Error](err)
+	return ok && refused.Code == contextGone
+}
 
 // watchShifts begins to add up how far things move that nobody asked to move. Each move is a problem of the page, too.
 func watchShifts() chromedp.Action {
@@ -549,21 +551,23 @@ func click(target string) chromedp.Action {
 	if strings.HasPrefix(strings.TrimLeft(target, "("), "/") {
 		find, query = fmt.Sprintf(`document.evaluate(%q, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE).singleNodeValue`, target), chromedp.BySearch
 	}
-	tasks := chromedp.Tasks{
+	try := chromedp.Tasks{
 		chromedp.WaitVisible(target, query),
 		chromedp.Evaluate(fmt.Sprintf(`window.landed = false; addEventListener("click", e => { window.landed = %s?.contains(e.target) }, {capture: true, once: true})`, find), nil),
 		chromedp.Click(target, query),
-		chromedp.Poll(`window.landed !== false`, nil, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(time.Second)),
 	}
+	landed := chromedp.Poll(`window.landed !== false`, nil, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(time.Second))
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		for {
-			err := tasks.Do(ctx)
-			var refused *cdproto.Error
-			switch {
-			case errors.Is(err, chromedp.ErrPollingTimeout):
-			case errors.As(err, &refused) && refused.Code == contextGone: // the click has led to another page
-				return nil
-			default:
+			err := try.Do(ctx)
+			if err == nil {
+				if err = landed.Do(ctx); left(err) { // the click has led to another page
+					return nil
+				}
+			} else if left(err) && ctx.Err() == nil { // before the click: the page was loaded again
+				continue
+			}
+			if !errors.Is(err, chromedp.ErrPollingTimeout) {
 				return err
 			}
 		}
