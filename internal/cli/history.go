@@ -144,7 +144,7 @@ func (i *importing) history(ctx context.Context, s *transfer.Source, name, forma
 		return nil
 	}
 	if route != "" {
-		return i.document(ctx, s, name, report.Format, route)
+		return i.document(ctx, s, name, format, route)
 	}
 	send := &sending{importing: i, total: report.Messages + report.Notes, begun: time.Now(), name: name}
 	if report.Format == "jsonl" || report.Format == "mem0" || report.Format == "markdown" {
