@@ -294,7 +294,7 @@ func TestDeleteAndErase(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
 	p.login(t)
-	for _, in := range []string{"The code of the safe is 4711.", "I sail on Sundays."} {
+	for _, in := range []string{"The code of the safe is 47K1.", "I sail on Sundays."} {
 		stop := map[string]any{"session_id": in, "prompt": in}
 		p.run(t, hookJSON(t, stop), "hook", "claude-code", "recall", "--user", "nora")
 		delete(stop, "prompt")
@@ -311,22 +311,22 @@ func TestDeleteAndErase(t *testing.T) {
 		}
 		return out
 	}
-	if out := recall(); !strings.Contains(out, "4711") {
+	if out := recall(); !strings.Contains(out, "47K1") {
 		t.Fatalf("recalled: %s", out)
 	}
 	var note string
 	for _, m := range p.messages(t, "nora") {
-		if strings.Contains(m["content"].(string), "4711") {
+		if strings.Contains(m["content"].(string), "47K1") {
 			note = m["id"].(string)
 		}
 	}
 	if out := object(t, p.pipe(t, "", "delete", note, "--user", "nora")); out["deleted"] != note {
 		t.Errorf("deleted: %v", out)
 	}
-	if out := recall(); strings.Contains(out, "4711") || !strings.Contains(out, "sail") {
+	if out := recall(); strings.Contains(out, "47K1") || !strings.Contains(out, "sail") {
 		t.Errorf("recalled after the deletion: %s", out)
 	}
-	if out := p.pipe(t, "", "history", note, "--user", "nora"); !strings.Contains(out, "4711") {
+	if out := p.pipe(t, "", "history", note, "--user", "nora"); !strings.Contains(out, "47K1") {
 		t.Errorf("the history of a deleted note: %s", out)
 	}
 	if out := p.pipe(t, "", "delete", "--erase", "--text", note, "--user", "nora"); !strings.Contains(out, "erased") || !strings.Contains(out, "versions") {

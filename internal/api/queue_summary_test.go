@@ -149,16 +149,16 @@ func TestDeletedInResults(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
 	c := b.agentWith(t, "agent", `{}`)
-	said := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"The code of the safe is \"4711\".\nI sail on Sundays."}]}`).want(202).text("messages.0.id")
+	said := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"The code of the safe is \"47K1\".\nI sail on Sundays."}]}`).want(202).text("messages.0.id")
 	b.script(b.calls(t, "conversation_search", args{"query": "code of the safe", "request_heartbeat": true}), b.calls(t, "send_message", args{"message": "I know it."}))
 	b.says(t, c, "Do you know the code?")
-	if list := b.call(t, "one", "GET", c+"/notes?limit=100", "").want(200).Body.String(); strings.Count(list, "4711") != 2 {
+	if list := b.call(t, "one", "GET", c+"/notes?limit=100", "").want(200).Body.String(); strings.Count(list, "47K1") != 2 {
 		t.Fatalf("the notes are %s", list)
 	}
 	b.call(t, "one", "DELETE", c+"/notes/"+said, "").want(204)
 	b.runJobs(t)
 	for _, path := range []string{"/notes?limit=100", "/messages", "/runs"} {
-		if list := b.call(t, "one", "GET", c+path, "").want(200).Body.String(); strings.Contains(list, "4711") {
+		if list := b.call(t, "one", "GET", c+path, "").want(200).Body.String(); strings.Contains(list, "47K1") {
 			t.Errorf("%s has what was deleted: %s", path, list)
 		}
 	}

@@ -40,7 +40,7 @@ func TestErasedMessagesUnderAKey(t *testing.T) {
 	for _, policy := range []string{"mem0", "amem"} {
 		c := "/v1/collections/key-" + policy
 		b.call(t, "one", "POST", "/v1/collections", `{"name":"key-`+policy+`","policy":"`+policy+`"}`).want(http.StatusCreated)
-		body := `{"messages":[{"role":"user","content":"My locker is 4711 in the cellar."}]}`
+		body := `{"messages":[{"role":"user","content":"My locker is 47K1 in the cellar."}]}`
 		said := b.call(t, "one", "POST", c+"/messages?wait=evolved", body, "Idempotency-Key", "k").want(http.StatusAccepted)
 		b.call(t, "one", "DELETE", c+"/notes/"+said.text("messages.0.id")+"?erase=true", "").want(http.StatusOK)
 		for _, query := range []string{"", "?wait=evolved"} {
@@ -59,10 +59,10 @@ func TestDeletedUnderAKey(t *testing.T) {
 	space, layered, facts := b.space(t, "plain", "amem"), b.space(t, "layers", "layered"), b.space(t, "facts", "mem0")
 	shared := "/v1/blocks"
 	for name, x := range map[string]struct{ path, body string }{
-		"a note":         {space + "/notes", `{"content":"My locker is 4711."}`},
-		"an item":        {layered + "/remember", `{"content":"My locker is 4711.","importance":1}`},
-		"messages":       {space + "/messages", `{"messages":[{"content":"My locker is 4711."}]}`},
-		"a shared block": {shared, `{"label":"locker","value":"4711"}`},
+		"a note":         {space + "/notes", `{"content":"My locker is 47K1."}`},
+		"an item":        {layered + "/remember", `{"content":"My locker is 47K1.","importance":1}`},
+		"messages":       {space + "/messages", `{"messages":[{"content":"My locker is 47K1."}]}`},
+		"a shared block": {shared, `{"label":"locker","value":"47K1"}`},
 	} {
 		first := b.call(t, "one", "POST", x.path, x.body, "Idempotency-Key", "key "+name)
 		if first.Code >= 300 {
@@ -84,16 +84,16 @@ func TestDeletedUnderAKey(t *testing.T) {
 			b.call(t, "one", "DELETE", space+"/notes/"+first.text("note.id"), "").want(http.StatusNoContent)
 		}
 		got := b.call(t, "one", "POST", x.path, x.body, "Idempotency-Key", "key "+name)
-		if got.Code != http.StatusConflict && got.Code != http.StatusUnprocessableEntity || strings.Contains(got.Body.String(), "4711") {
+		if got.Code != http.StatusConflict && got.Code != http.StatusUnprocessableEntity || strings.Contains(got.Body.String(), "47K1") {
 			t.Errorf("%s, deleted: %d %s", name, got.Code, got.Body)
 		}
 	}
-	body := `{"kind":"message","content":"My locker is 4711 in the cellar. I row every day.","attributes":{"role":"user"}}`
+	body := `{"kind":"message","content":"My locker is 47K1 in the cellar. I row every day.","attributes":{"role":"user"}}`
 	note := b.call(t, "one", "POST", facts+"/notes", body, "Idempotency-Key", "k").want(http.StatusCreated)
 	b.runJobs(t)
 	list := b.call(t, "one", "GET", facts+"/notes?kind=fact", "").want(http.StatusOK)
 	for i, said := range list.contents() {
-		if strings.Contains(said, "4711") {
+		if strings.Contains(said, "47K1") {
 			b.call(t, "one", "DELETE", facts+"/notes/"+list.text(fmt.Sprintf("items.%d.id", i)), "").want(http.StatusNoContent)
 		}
 	}
