@@ -1,9 +1,12 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A program asks for a title of a conversation with its transcript: it is kept as what it is, and nothing is learned from it, at
@@ -46,5 +49,127 @@ func TestTranscriptsAreNotLearned(t *testing.T) {
 				t.Errorf("%s, %s: nothing was learned from what a person said", door, language)
 			}
 		}
+	}
+}
+
+// What chat programs send about a conversation in one message, with a turn and its answer. Wording and marks are those of the programs,
+// shortened; what a program's users can change is changed.
+func programs() map[string]string {
+	return map[string]string{
+		"Open WebUI, title":     "### Task:\nGenerate a concise, 3-5 word title with an emoji summarizing the chat history.\n### Output:\nJSON format: { \"title\": \"...\" }\n### Chat History:\n<chat_history>\nUSER: %[1]s\nASSISTANT: %[2]s\n</chat_history>",
+		"Open WebUI, tags":      "### Task:\nGenerate 1-3 broad tags categorizing the main themes of the chat history.\n### Chat History:\n<chat_history>\nUSER: %[1]s\nASSISTANT: %[2]s\n</chat_history>",
+		"Open WebUI, questions": "### Task:\nSuggest 3-5 relevant follow-up questions that the user might naturally ask next.\n<chat_history>\nUSER: %[1]s\nASSISTANT: %[2]s\n</chat_history>",
+		"LibreChat":             "Analyze this conversation and provide:\n1. The detected language of the conversation\n2. A concise title\n\n<conversation>\nUser: %[1]s\nAI: %[2]s\n</conversation>",
+		"LibreChat, before":     "Please generate a concise title, in the language of the conversation.\n\n||>User:\n\"%[1]s\"\n||>Response:\n\"%[2]s\"\n\n||>Title:",
+		"LobeChat":              "user: %[1]s\nassistant: %[2]s",
+		"a summary":             "Summarize the chat so far in 200 words.\n[Human]: %[1]s\n[AI]: %[2]s\nSummary:",
+		"in Chinese":            "请用四到五个字给这段对话起一个标题。\n用户：%[1]s\n助手：%[2]s\n标题：",
+		"Markdown":              "Name this chat.\n\n**You:** %[1]s\n\n**Assistant:** %[2]s\n\nReply with the name alone.",
+	}
+}
+
+// What people say that quotes a conversation, or has the words of one. Some programs send the dialogue in one text.
+func people() map[string]string {
+	return map[string]string{
+		"a copy without names":  "%[1]s\n%[2]s\nThat was wrong of me: I live in Oslo with my dog Rex.",
+		"a quotation in line":   "Yesterday I told you \"%[1]s\", and you said \"%[2]s\" I have moved to Oslo\nwith my dog Rex.",
+		"one side":              "You said:\n> %[2]s\nI live in Oslo with my dog Rex.",
+		"mentions a chat":       "In our last chat, about my sister,\nI forgot to say that I live in Oslo with my dog Rex.",
+		"the dialogue as text":  "The following is a friendly conversation.\nHuman: %[1]s\nAI: %[2]s\nHuman: I live in Oslo with my dog Rex.\nAI:",
+		"a transcript of other": "Title this:\nUSER: I live in Oslo with my dog Rex.\nASSISTANT: Lovely.",
+	}
+}
+
+// A transcript that a program made is stored, and neither a search nor a context finds it unless it is asked for. What people say is
+// found: with a quotation, in a dialogue, and with the same lines once a person can have written them.
+func TestTranscriptsAreNotFound(t *testing.T) {
+	t.Parallel()
+	turns := map[string][2]string{
+		"english": {"My sister Anna works at Siemens.", "Good to know. What does she do there?"},
+		"chinese": {"我妹妹在西门子工作。", "很高兴知道。她在那里做什么？"},
+	}
+	type asks struct {
+		said   string
+		later  time.Duration
+		within bool // the request has the dialogue too
+		found  bool
+	}
+	all := map[string]asks{}
+	for name, said := range programs() {
+		all[name], all[name+", behind a slow one"] = asks{said: said}, asks{said: said, later: soonAfter}
+		all[name+", of a person"] = asks{said: said + "\nI live in Oslo with my dog Rex.", later: time.Minute, found: true}
+		all[name+", in a dialogue"] = asks{said: said + "\nI live in Oslo with my dog Rex.", within: true, found: true}
+	}
+	for name, said := range people() {
+		all[name] = asks{said: said, found: true}
+	}
+	b, spaces := newSystem(t), 0
+	for language, turn := range turns {
+		for name, a := range all {
+			for _, door := range []string{"chat", "chat completions", "responses"} {
+				spaces++
+				c := b.space(t, fmt.Sprintf("c%d", spaces), "mem0")
+				b.call(t, "one", "POST", c+"/messages", encode(t, map[string]any{"messages": []any{
+					map[string]any{"role": "user", "content": turn[0]}, map[string]any{"role": "assistant", "content": turn[1]},
+				}})).want(http.StatusAccepted)
+				if a.later == soonAfter { // the first request of the program took long
+					b.pass(soonAfter / 2)
+					b.ask(t, door, c, fmt.Sprintf(programs()["Open WebUI, title"], turn[0], turn[1]))
+				}
+				b.pass(a.later)
+				said := a.said
+				if strings.Contains(said, "%[") {
+					said = fmt.Sprintf(said, turn[0], turn[1])
+				}
+				var before []any
+				if a.within {
+					before = []any{map[string]any{"role": "user", "content": turn[0]}, map[string]any{"role": "assistant", "content": turn[1]}}
+				}
+				b.ask(t, door, c, said, before...)
+				b.checkFound(t, fmt.Sprintf("%s, %s, %s", door, name, language), c, said, a.found)
+			}
+		}
+	}
+}
+
+// soonAfter is longer than half of the time in which a program asks.
+const soonAfter = 8 * time.Second
+
+// ask sends what a person or a program says to a door of chats, behind other turns.
+func (b *system) ask(t *testing.T, door, c, said string, before ...any) {
+	t.Helper()
+	turns := append(slices.Clone(before), map[string]any{"role": "user", "content": said})
+	model := "slipbox@" + strings.TrimPrefix(c, "/v1/collections/")
+	switch door {
+	case "chat":
+		b.call(t, "one", "POST", c+"/chat", encode(t, map[string]any{"messages": turns})).want(http.StatusOK)
+	case "responses":
+		b.call(t, "one", "POST", "/v1/responses", encode(t, map[string]any{"model": model, "input": turns})).want(http.StatusOK)
+	default:
+		b.call(t, "one", "POST", "/v1/chat/completions", encode(t, map[string]any{"model": model, "messages": turns})).want(http.StatusOK)
+	}
+}
+
+// checkFound verifies that a message is found, or only where transcripts are asked for.
+func (b *system) checkFound(t *testing.T, name, c, said string, want bool) {
+	t.Helper()
+	found := func(filter any) bool {
+		hits := b.call(t, "one", "POST", c+"/search", encode(t, map[string]any{"query": said, "k": 20, "filter": filter})).want(http.StatusOK)
+		for i := range hits.length("hits") {
+			if hits.text(fmt.Sprintf("hits.%d.note.content", i)) == said {
+				return true
+			}
+		}
+		return false
+	}
+	if got := found(map[string]any{"kind": "message"}); got != want {
+		t.Errorf("%s: found is %v: %q", name, got, said)
+	}
+	if !want && !found(map[string]any{"kind": "message", "attributes.transcript": true}) {
+		t.Errorf("%s: it is not found where it is asked for: %q", name, said)
+	}
+	shown := b.call(t, "one", "POST", c+"/context", encode(t, map[string]any{"query": said, "token_budget": 4000, "filter": map[string]any{"kind": "message"}})).want(http.StatusOK)
+	if cited := strings.Contains(shown.text("text"), "Oslo"); cited != (want && strings.Contains(said, "Oslo")) {
+		t.Errorf("%s: the context is %q", name, shown.text("text"))
 	}
 }

@@ -43,10 +43,14 @@ func conditionKey(l *filter.Leaf) (key string, ok bool) {
 		b = fmt.Appendf(b, " %q", p)
 	}
 	for _, v := range l.Values {
-		if v.Type != filter.Text {
+		switch v.Type {
+		case filter.Text:
+			b = fmt.Appendf(b, " =%q", v.Text)
+		case filter.Bool:
+			b = fmt.Appendf(b, " =%t", v.Bool)
+		default:
 			return "", false
 		}
-		b = fmt.Appendf(b, " =%q", v.Text)
 	}
 	return string(b), true
 }

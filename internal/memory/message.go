@@ -22,6 +22,8 @@ const (
 	AttrRecall  = "recalled"   // true: its author saw recalled memories, so nothing is learned from it
 	AttrExpires = "expires_at" // RFC 3339: it expires then, and the facts learned from it do
 	AttrTool    = "tool"       // the tool that the message calls or answers
+	// AttrTranscript is true of a request that a program has made of what was said before, and of its answer: see [Transcripts].
+	AttrTranscript = "transcript"
 )
 
 // Attributes of the messages of an agent's run.
@@ -215,6 +217,22 @@ func ToolTraffic() filter.Expr {
 		OfKinds(KindMessage), has(AttrRun, true),
 		filter.Or{filter.AttributeIs(AttrRole, string(RoleTool)), filter.And{filter.AttributeIs(AttrRole, string(RoleAssistant)), has(AttrTool, true), has(AttrCall, false)}},
 	}
+}
+
+// Transcripts returns the filter for messages in which nothing was said: a chat program sent a conversation that is stored already, to ask
+// for a title, tags or the next questions. They are kept. A search finds them only where a filter names [AttrTranscript] or all that is
+// hidden is asked for: else they would fill contexts with what is said twice.
+func Transcripts() filter.Expr {
+	is := func(name string) filter.Expr {
+		return &filter.Leaf{Field: filter.Attributes, Path: []string{name}, Op: filter.Eq, Values: []filter.Value{{Type: filter.Bool, Bool: true}}}
+	}
+	// Callers have attributes of any name. Only recalled is reserved.
+	return filter.And{OfKinds(KindMessage), is(AttrRecall), is(AttrTranscript)}
+}
+
+// IsTranscript reports whether [Transcripts] has a note.
+func IsTranscript(n *Note) bool {
+	return n.Kind == KindMessage && n.Attributes[AttrRecall] == true && n.Attributes[AttrTranscript] == true
 }
 
 // Learnable reports whether facts may be extracted from a message: its role is

@@ -75,7 +75,7 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	if q.Began != nil {
 		q.Began(v.At)
 	}
-	memo, err := s.newMemo(ctx, scope, &v, q.Turns[len(q.Turns)-1], !q.Forget)
+	memo, err := s.newMemo(ctx, scope, &v, q.Turns[len(q.Turns)-1], q.Turns, !q.Forget)
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 		return nil, err
 	}
 	question, ok := b.question()
-	memo, err := s.newMemo(ctx, scope, &v, question, ok)
+	memo, err := s.newMemo(ctx, scope, &v, question, b.turns, ok)
 	if err != nil {
 		return nil, err
 	}

@@ -42,22 +42,27 @@ func lastTurns(turns []Turn, most int) []Turn {
 	if most <= 0 {
 		return turns
 	}
-	spoken := 0
-	for i := range turns {
-		if turns[i].Role == memory.RoleUser || turns[i].Role == memory.RoleAssistant {
-			spoken++
-		}
-	}
+	left := spoken(turns)
 	out := make([]Turn, 0, len(turns))
 	for _, t := range turns {
 		if t.Role == memory.RoleUser || t.Role == memory.RoleAssistant {
-			if spoken--; spoken >= most {
+			if left--; left >= most {
 				continue
 			}
 		}
 		out = append(out, t)
 	}
 	return out
+}
+
+// spoken returns how many turns are of users and assistants.
+func spoken(turns []Turn) (n int) {
+	for i := range turns {
+		if turns[i].Role == memory.RoleUser || turns[i].Role == memory.RoleAssistant {
+			n++
+		}
+	}
+	return n
 }
 
 // checkTurns refuses a dialogue that does not end with a question.

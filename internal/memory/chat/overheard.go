@@ -6,16 +6,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
 const (
 	sameMoment  = 2 * time.Second // a person does not ask, and quote it elsewhere, in less
 	leastQuoted = 12              // bytes of a question that is looked for
-	whoSpeaks   = 64              // bytes that a line of a transcript has at most before what is said
 )
 
 // asked is a question, from when it came.
@@ -23,7 +22,9 @@ type asked struct {
 	collection uuid.UUID
 	text       string
 	at         time.Time
+	alone      bool // the request has no other turn
 	transcript atomic.Bool
+	programs   atomic.Bool // it is a transcript and nothing else, which a program made
 }
 
 // questions are those of the last moment. A program that wants a title asks for it while the conversation's first question is being
@@ -58,17 +59,13 @@ func (a *asked) mark(other *asked) {
 		if !ok {
 			return
 		}
-		if labels(before) && (strings.HasPrefix(behind, "\n") || strings.HasPrefix(behind, "\r\n")) {
+		if quote.Speaker(before) != "" && (strings.HasPrefix(behind, "\n") || strings.HasPrefix(behind, "\r\n")) {
 			a.transcript.Store(true)
+			if a.alone && quote.Closes(before, behind) {
+				a.programs.Store(true)
+			}
 			return
 		}
 		text = behind
 	}
-}
-
-// labels reports whether the last line of a text says who speaks: it is short, and ends in a mark or in space behind one.
-func labels(before string) bool {
-	label := strings.TrimRightFunc(before[strings.LastIndexByte(before, '\n')+1:], unicode.IsSpace)
-	last, _ := utf8.DecodeLastRuneInString(label)
-	return label != "" && len(label) <= whoSpeaks && (unicode.IsPunct(last) || unicode.IsSymbol(last))
 }

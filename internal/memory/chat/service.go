@@ -109,6 +109,7 @@ type pendingExchange struct {
 	question Turn
 	asked    time.Time
 	heard    *asked
+	alone    bool // the request has no other turn
 
 	reply    string // "" is not stored
 	answered time.Time
@@ -120,14 +121,14 @@ type pendingExchange struct {
 //
 // What is remembered is without what was recalled, and without secrets, as the collection has it; Invalid when it refuses
 // that of the question. The model reads what the caller sent.
-func (s *Service) newMemo(ctx context.Context, scope tenant.Scope, v *memory.View, question Turn, wanted bool) (pendingExchange, error) {
+func (s *Service) newMemo(ctx context.Context, scope tenant.Scope, v *memory.View, question Turn, turns []Turn, wanted bool) (pendingExchange, error) {
 	may := tenant.Check(scope, tenant.NotesWrite) == nil
 	if v.Collection.Shared() {
 		may = may && tenant.Check(scope, tenant.BaseWrite) == nil
 	}
 	question.Content = recalled.Strip(question.Content)
 	wanted = wanted && may && question.Content != ""
-	m := pendingExchange{service: s, scope: scope, view: *v, wanted: wanted, question: question, asked: s.clock().UTC()}
+	m := pendingExchange{service: s, scope: scope, view: *v, wanted: wanted, question: question, asked: s.clock().UTC(), alone: spoken(turns) == 1}
 	if !m.wanted {
 		return m, nil
 	}
@@ -135,7 +136,7 @@ func (s *Service) newMemo(ctx context.Context, scope tenant.Scope, v *memory.Vie
 	if m.question.Content, err = v.Collection.ScreenText(ctx, "content", question.Content); err != nil {
 		return m, err
 	}
-	m.heard = &asked{collection: v.Collection.ID, text: strings.TrimSpace(question.Content), at: m.asked}
+	m.heard = &asked{collection: v.Collection.ID, text: strings.TrimSpace(question.Content), at: m.asked, alone: m.alone}
 	s.questions.begin(m.heard)
 	return m, nil
 }
@@ -150,10 +151,10 @@ func (m *pendingExchange) remember(ctx context.Context) {
 	log.DebugContext(ctx, "chat answered", slog.Duration("took", m.answered.Sub(m.asked)))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.service.cfg.RememberFor)
 	defer cancel()
-	transcript := m.heard.transcript.Load()
+	transcript, programs := m.heard.transcript.Load(), m.heard.programs.Load()
 	said := []notes.NewMessage{{
-		Recalled: transcript, // nothing in it is new
-		ID:       m.question.ID, Role: memory.RoleUser, Name: m.question.Name, Session: m.question.Session,
+		Recalled: transcript, Transcript: programs, // nothing in it is new
+		ID: m.question.ID, Role: memory.RoleUser, Name: m.question.Name, Session: m.question.Session,
 		Content: storedText(m.question.Content, memory.RoleUser), OccurredAt: cmp.Or(m.question.OccurredAt, &m.asked),
 	}}
 	reply := recalled.Strip(withoutThinking(m.reply))
@@ -162,14 +163,18 @@ func (m *pendingExchange) remember(ctx context.Context) {
 	}
 	if reply = storedText(reply, memory.RoleAssistant); reply != "" {
 		said = append(said, notes.NewMessage{
-			Role: memory.RoleAssistant, Session: m.question.Session, Content: reply, OccurredAt: &m.answered, Recalled: m.recalled || transcript,
+			Role: memory.RoleAssistant, Session: m.question.Session, Content: reply, OccurredAt: &m.answered, Recalled: m.recalled || transcript, Transcript: programs,
 		})
 		if m.question.OccurredAt != nil {
 			said[1].OccurredAt = m.question.OccurredAt
 		}
 	}
+	in := notes.NewMessages{Messages: said, OnDuplicate: memory.DuplicateKeep}
+	if m.alone {
+		in.Alone = m.asked
+	}
 	began := m.service.clock()
-	if _, err := m.service.notes.AddMessages(ctx, m.scope, m.view.Collection.ID.String(), notes.NewMessages{Messages: said, OnDuplicate: memory.DuplicateKeep}, memory.Request{}); err != nil {
+	if _, err := m.service.notes.AddMessages(ctx, m.scope, m.view.Collection.ID.String(), in, memory.Request{}); err != nil {
 		log.ErrorContext(ctx, "an exchange could not be remembered", slog.Any("error", err))
 		m.service.lost(ctx, m.scope)
 		return

@@ -32,6 +32,7 @@ type NewMessage struct {
 	ExpiresAt  *time.Time // when it ends, and what is learned from it; nil: never
 	TTLSeconds *int64     // the same, from now on; not beside ExpiresAt
 	Recalled   bool       // written with recalled memories in the prompt: nothing is learned from it
+	Transcript bool       // of a program's request about what was said, see [memory.Transcripts]; Recalled is set too
 }
 
 // NewMessages is the input of AddMessages, in the order in which the messages were said.
@@ -41,6 +42,9 @@ type NewMessages struct {
 	// OnDuplicate applies to exchanges whose messages have no ID; "": memory.DuplicateReturn.
 	OnDuplicate memory.OnDuplicate
 	Guidance    *memory.Guidance // what is to be learned from these messages; nil: what the policy learns by itself
+	// Alone is when a request came that the messages are all of, with its answer; zero: there was more, or it is not known. A transcript in
+	// it may be a program's.
+	Alone time.Time
 }
 
 // MessagesWritten is the result of AddMessages.
@@ -91,7 +95,7 @@ func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 	if err != nil {
 		return MessagesWritten{}, nil, err
 	}
-	if err := n.markQuoted(ctx, s, c, list); err != nil {
+	if err := n.markQuoted(ctx, s, c, list, in.Alone); err != nil {
 		return MessagesWritten{}, nil, err
 	}
 	w := &messageWriter{
@@ -303,6 +307,9 @@ func (m *message) validate(in *NewMessage, now time.Time, actor string) error {
 	}
 	if in.Recalled || known {
 		note.Attributes[memory.AttrRecall] = true
+	}
+	if in.Transcript {
+		note.Attributes[memory.AttrTranscript] = true
 	}
 	var err error
 	m.note, err = note.build(now, actor, false)

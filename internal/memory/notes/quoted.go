@@ -4,11 +4,13 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
 const (
@@ -17,10 +19,17 @@ const (
 	leastQuoted  = 12 // letters and digits of a turn and its answer together
 )
 
+// soon is how long behind an answer a program asks about the conversation. A person does not read it, copy both sides into another
+// conversation and write about them in less.
+const soon = 10 * time.Second
+
 // markQuoted marks exchanges in which the user's message has a turn and its answer that the collection holds, word for word and
 // one after the other: a transcript. Programs send it to ask for a title, tags or the next questions: nothing in it is
 // new. The message is kept, and nothing is learned from it.
-func (n *Service) markQuoted(ctx context.Context, s tenant.Scope, c *memory.Collection, list []*message) error {
+//
+// People quote too, and add words of their own. So it is found as any other message, unless the request shows that a program made
+// it: see [isProgramsWork]. alone is when a request came that had no other turn; zero: it had, or nobody knows.
+func (n *Service) markQuoted(ctx context.Context, s tenant.Scope, c *memory.Collection, list []*message, alone time.Time) error {
 	// A transcript has several lines.
 	mayQuote := func(m *message) bool { return m.role == memory.RoleUser && strings.Contains(m.note.Content, "\n") }
 	if !slices.ContainsFunc(list, mayQuote) {
@@ -41,9 +50,13 @@ func (n *Service) markQuoted(ctx context.Context, s tenant.Scope, c *memory.Coll
 		if !mayQuote(m) || !quotesTurn(m.note.Content, newest) {
 			continue
 		}
+		programs := !alone.IsZero() && isProgramsWork(m.note.Content, newest, alone)
 		for _, of := range list {
 			if of.exchange == m.exchange {
 				of.note.Attributes[memory.AttrRecall] = true
+				if programs {
+					of.note.Attributes[memory.AttrTranscript] = true
+				}
 			}
 		}
 	}
@@ -64,6 +77,42 @@ func quotesTurn(content string, newest []memory.Note) bool {
 		}
 	}
 	return false
+}
+
+// isProgramsWork reports whether a request of its own has only a transcript that a program made: a turn of the collection and its answer
+// are lines of it, each behind the name of who speaks, the person says nothing later in it, and it came so soon behind the answer,
+// or behind another request of the kind, that nobody can have written it.
+func isProgramsWork(content string, newest []memory.Note, came time.Time) bool {
+	var last time.Time // when the newest of the turn's answer and the programs' requests behind it was stored
+	for i := range newest {
+		if memory.IsTranscript(&newest[i]) {
+			last = latest(last, newest[i].CreatedAt)
+			continue
+		}
+		if i+1 == len(newest) {
+			break
+		}
+		asked, answered := memory.UtteranceOf(&newest[i+1]), memory.UtteranceOf(&newest[i])
+		if asked.Role != memory.RoleUser || answered.Role != memory.RoleAssistant || came.Sub(latest(last, newest[i].CreatedAt)) > soon {
+			continue
+		}
+		before, rest, ok := strings.Cut(content, strings.TrimSpace(asked.Content))
+		if !ok {
+			continue
+		}
+		between, behind, ok := strings.Cut(rest, strings.TrimSpace(answered.Content))
+		if ok && strings.Contains(between, "\n") && len(between) <= betweenTurns && quote.Speaker(between) != "" && quote.Closes(before, behind) {
+			return true
+		}
+	}
+	return false
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // follows reports whether a text has a turn and, close behind it, its answer.

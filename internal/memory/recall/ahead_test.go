@@ -300,6 +300,33 @@ func TestColdRefuses(t *testing.T) {
 	r.wantFault(err, fault.Unavailable)
 }
 
+// A transcript that a program sent is found neither by the scan nor by the index, unless it is asked for.
+func TestTranscriptsAreHidden(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	at := r.clock()
+	said := r.addTurn(c, at, "My sister works at the harbor", nil).ID
+	own := r.addTurn(c, at, "My sister works at the harbor office", map[string]any{memory.AttrTranscript: true}).ID // a caller's attribute
+	hidden := r.addTurn(c, at, "My sister works at the harbor: title this", map[string]any{memory.AttrRecall: true, memory.AttrTranscript: true}).ID
+	warm := r.recall
+	w := r.watch(recall.Config{ColdScan: true})
+	w.gate = make(chan struct{})
+	for name, service := range map[string]*recall.Service{"scan": r.recall, "index": warm} {
+		for _, all := range []bool{false, true} {
+			out, err := service.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "sister at the harbor", Mode: recall.Vector, Hidden: all})
+			r.noError(err)
+			got := hitIDs(out)
+			if !slices.Contains(got, said) || !slices.Contains(got, own) || slices.Contains(got, hidden) != all {
+				t.Errorf("%s, all %v: found %v", name, all, got)
+			}
+		}
+	}
+	if w.scans.Load() != 2 {
+		t.Errorf("%d scans", w.scans.Load())
+	}
+}
+
 // Stop cancels a load that hangs; reads are still answered afterwards.
 func TestStopEndsLoads(t *testing.T) {
 	t.Parallel()

@@ -185,8 +185,12 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	for i := range found.Hits {
 		request.Hits[i] = contexts.Hit{Note: &found.Hits[i].Note.Note, Passage: found.Hits[i].Passage, About: found.Hits[i].About}
 	}
+	all := findsTranscripts(q.Hidden, q.Filter)
 	if hides(&rd, q.Hidden, q.Filter) {
 		q.Filter = and(filter.Not{Term: rd.Hidden}, q.Filter) // of what is shown beside the hits
+	}
+	if !all {
+		q.Filter = and(noTranscripts, q.Filter)
 	}
 	if rd.PieceChars > 0 {
 		if request.Hits, err = r.mergeTurns(ctx, s, v, q.Filter, &rd, request.Hits); err != nil {

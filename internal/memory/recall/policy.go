@@ -35,6 +35,7 @@ func (r *Service) readingOf(c *memory.Collection) memory.Reading {
 func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 	q.K = cmp.Or(q.K, rd.K)
 	q.useGraph = rd.Graph && !q.NoGraph
+	q.noTranscripts = !findsTranscripts(q.Hidden, q.Filter)
 	if hides(rd, q.Hidden, q.Filter) {
 		q.Filter = and(filter.Not{Term: rd.Hidden}, q.Filter)
 	}
@@ -52,6 +53,19 @@ func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 			q.parts = append(slices.Clone(rd.Parts), memory.Part{Name: "what is hidden", Filter: rd.Hidden})
 		}
 	}
+}
+
+var (
+	transcripts   = memory.Transcripts()
+	noTranscripts = filter.Not{Term: transcripts}
+)
+
+// findsTranscripts reports whether the transcripts of programs may be found: all that is hidden is wanted, or the caller's filter
+// selects by being one.
+func findsTranscripts(hidden bool, asked filter.Expr) bool {
+	return hidden || hasLeaf(asked, func(l *filter.Leaf) bool {
+		return l.Field == filter.Attributes && len(l.Path) == 1 && l.Path[0] == memory.AttrTranscript
+	})
 }
 
 // hides reports whether what the policy hides is left out: not where it is asked for, nor where a filter selects by the role that
@@ -124,5 +138,6 @@ func isExpired(attributes map[string]any, now time.Time) bool {
 
 // matches reports whether a note may be a hit.
 func (q *Query) matches(r *filter.Record) bool {
-	return filter.Match(q.Filter, r) && (q.expiredBy.IsZero() || !isExpired(r.Attributes, q.expiredBy))
+	return filter.Match(q.Filter, r) && (!q.noTranscripts || !filter.Match(transcripts, r)) &&
+		(q.expiredBy.IsZero() || !isExpired(r.Attributes, q.expiredBy))
 }

@@ -269,6 +269,9 @@ func digestOf(s *index.Signals) int64 { return s.Digest }
 // all of the view.
 func (sr *searchRun) selection(further ...filter.Expr) *index.Selection {
 	wanted := sr.q.Filter
+	if sr.q.noTranscripts {
+		further = append(further, noTranscripts)
+	}
 	for _, e := range further {
 		switch {
 		case wanted == nil:

@@ -100,7 +100,7 @@ func (sr *searchRun) scanStore(ctx context.Context, vector []float32) ([]search.
 // distinctHits returns the first K hits of which no two say the same. It reads the notes for that, as many
 // as it needs.
 func (sr *searchRun) distinctHits(ctx context.Context, hits []search.Hit) ([]search.Hit, error) {
-	out, seen := make([]search.Hit, 0, min(sr.q.K, len(hits))), map[int64]bool{}
+	out, seen, hidden := make([]search.Hit, 0, min(sr.q.K, len(hits))), map[int64]bool{}, map[uuid.UUID]bool{}
 	for part := range slices.Chunk(hits, max(sr.q.K, 1)) {
 		notes, err := sr.readNotes(ctx, part, false)
 		if err != nil {
@@ -108,11 +108,15 @@ func (sr *searchRun) distinctHits(ctx context.Context, hits []search.Hit) ([]sea
 		}
 		digests := make(map[uuid.UUID]int64, len(notes))
 		for i := range notes {
-			digests[notes[i].ID] = memory.DigestOf(&notes[i])
+			if n := &notes[i]; sr.q.noTranscripts && memory.IsTranscript(n) {
+				hidden[n.ID] = true
+			} else {
+				digests[n.ID] = memory.DigestOf(n)
+			}
 		}
 		for _, h := range part {
 			d, ok := digests[h.Note]
-			if ok && seen[d] {
+			if hidden[h.Note] || ok && seen[d] {
 				continue
 			}
 			seen[d] = ok

@@ -81,7 +81,7 @@ func conversationSearch(ctx context.Context, r *run) (string, error) {
 func (r *run) saidBefore(list []memory.Note) []memory.Note {
 	current := r.more[memory.AttrRun]
 	return slices.DeleteFunc(list, func(n memory.Note) bool {
-		return isAlert(&n) || memory.IsToolTraffic(&n) || current != nil && n.Attributes[memory.AttrRun] == current
+		return isAlert(&n) || memory.IsToolTraffic(&n) || memory.IsTranscript(&n) || current != nil && n.Attributes[memory.AttrRun] == current
 	})
 }
 
