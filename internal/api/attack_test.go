@@ -42,6 +42,8 @@ type attack struct {
 	ops  []*operation
 }
 
+var pathParameter = regexp.MustCompile(`\{[a-z_]+\}`)
+
 var uuidOrCursor = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|"next_cursor":"[^"]+"`)
 
 // newAttack fills the tenant of the credential "one", and takes what names its things.

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -475,26 +474,12 @@ func (b *system) call(t *testing.T, credential, method, target, body string, hea
 	return response{w, t}
 }
 
-var pathParameter = regexp.MustCompile(`\{[a-z_]+\}`)
-
-// operationOf returns the operation of a request.
-func (b *system) operationOf(method, path string) *operation {
-	for _, op := range b.doc.operations {
-		pattern := "^" + pathParameter.ReplaceAllString(op.path, `[^/]+`) + "$"
-		if op.method == method && regexp.MustCompile(pattern).MatchString(path) &&
-			(strings.Contains(op.path, "/bulk") == strings.HasSuffix(path, "/bulk")) && (op.path == path || path != "/v1/collections/by") {
-			return op
-		}
-	}
-	return nil
-}
-
 func (b *system) conforms(t *testing.T, method, path string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	if w.Code == http.StatusInternalServerError { // the other 5xx are a model's, or temporary
 		t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
 	}
-	op := b.operationOf(method, path)
+	op := b.doc.operationOf(method, path)
 	if op == nil {
 		return
 	}

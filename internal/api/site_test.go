@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -183,7 +182,7 @@ func (s *site) send(t *testing.T, credential, method, target, body string, heade
 // held checks that the contract documents the answer.
 func (s *site) held(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
 	t.Helper()
-	op := s.operationOf(r)
+	op := s.doc.operationOf(r.Method, r.URL.Path)
 	if op == nil {
 		return
 	}
@@ -210,17 +209,6 @@ func (s *site) held(t *testing.T, r *http.Request, w *httptest.ResponseRecorder)
 	if err != nil {
 		t.Errorf("%s %s breaks its schema: %v: %s", r.Method, r.URL, err, w.Body)
 	}
-}
-
-func (s *site) operationOf(r *http.Request) *operation {
-	got := strings.Split(r.URL.Path, "/")
-	for _, op := range s.doc.operations {
-		want := strings.Split(op.path, "/")
-		if op.method == r.Method && slices.EqualFunc(got, want, func(g, w string) bool { return g == w || strings.HasPrefix(w, "{") }) {
-			return op
-		}
-	}
-	return nil
 }
 
 // want sends a request that must be answered with the status, and decodes the answer.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -29,6 +30,20 @@ var wholeContract = sync.OnceValues(func() (map[string]*openapi3.T, error) {
 // written returns an operation as it is written; nil if there is none.
 func (o *operation) written() *openapi3.Operation {
 	return writtenOperations()[o.id]
+}
+
+// operationOf returns the operation of a request: of those whose paths fit, that with the fewest parameters; nil if there is none.
+func (d *document) operationOf(method, path string) (found *operation) {
+	parts := strings.Split(path, "/")
+	for _, op := range d.operations {
+		fits := op.method == method && slices.EqualFunc(parts, strings.Split(op.path, "/"), func(got, want string) bool {
+			return got == want || got != "" && strings.HasPrefix(want, "{")
+		})
+		if fits && (found == nil || strings.Count(op.path, "{") < strings.Count(found.path, "{")) {
+			found = op
+		}
+	}
+	return found
 }
 
 var writtenOperations = sync.OnceValue(func() map[string]*openapi3.Operation {
