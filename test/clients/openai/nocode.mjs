@@ -1,5 +1,5 @@
 // The calls of programs without code, which docs/nocode.md is about, as their documentation and sources have them: Open WebUI,
-// LibreChat, n8n, Dify and AnythingLLM. Their calls of MCP are those of the official client, which ../mcp has.
+// LibreChat, n8n and AnythingLLM. Their calls of MCP are those of the official client, which ../mcp has.
 import assert from 'node:assert/strict'
 
 const { SLIPBOX_URL: url, SLIPBOX_API_KEY: key } = process.env
@@ -57,17 +57,6 @@ await messages('user=ida%40example.com', 2)
 const asked = await librechat({ messages: [system, { role: 'user', content: 'Where do I live?' }] })
 assert.match(text(deltas(asked)).split('Memory:')[1], /Porto/)
 assert.doesNotMatch(text(deltas(asked)), /Lisbon/)
-
-// Dify: it saves a model after a first answer to "ping" with few tokens, then streams, and calls functions.
-const ping = await chat({ model: 'slipbox@user=dify', messages: [{ role: 'user', content: 'ping' }], max_tokens: 5, stream: false }, { 'slipbox-create': 'none' })
-assert.equal(ping.object, 'chat.completion')
-const weather = { type: 'function', function: { name: 'weather', description: 'In a city.', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } }
-const question = { role: 'user', content: 'How is the weather in Lisbon?' }
-const round = await chat({ model, messages: [question], tools: [weather], tool_choice: 'auto', stream: false })
-const [made] = round.choices[0].message.tool_calls
-assert.deepEqual([round.choices[0].finish_reason, made.function.name, JSON.parse(made.function.arguments)], ['tool_calls', 'weather', { city: 'Lisbon' }])
-const told = await chat({ model, messages: [question, round.choices[0].message, { role: 'tool', tool_call_id: made.id, content: 'sunny' }], tools: [weather] })
-assert.equal(told.choices[0].message.content, 'The tool said: sunny')
 
 // n8n: its chat model reads one model, and its node of OpenAI asks for responses.
 assert.equal((await call('GET', `/v1/models/${encodeURIComponent('slipbox@home')}`)).id, 'slipbox@home')
