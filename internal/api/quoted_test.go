@@ -64,6 +64,9 @@ func programs() map[string]string {
 		"LobeChat":              "user: %[1]s\nassistant: %[2]s",
 		"a summary":             "Summarize the chat so far in 200 words.\n[Human]: %[1]s\n[AI]: %[2]s\nSummary:",
 		"in Chinese":            "请用四到五个字给这段对话起一个标题。\n用户：%[1]s\n助手：%[2]s\n标题：",
+		"quoted in the line":    "List three questions that the user may ask next.\n\nUser: \"%[1]s\"\nAssistant: \"%[2]s\"",
+		"marks of a model":      "Answer with one emoji.\n\n<|im_start|>user\n%[1]s<|im_end|>\n<|im_start|>assistant\n%[2]s<|im_end|>",
+		"headings":              "Sum up the chat in a sentence.\n\n## User\n\n%[1]s\n\n## Assistant\n\n%[2]s",
 		"Markdown":              "Name this chat.\n\n**You:** %[1]s\n\n**Assistant:** %[2]s\n\nReply with the name alone.",
 	}
 }
@@ -74,6 +77,7 @@ func people() map[string]string {
 		"a copy without names":  "%[1]s\n%[2]s\nThat was wrong of me: I live in Oslo with my dog Rex.",
 		"a quotation in line":   "Yesterday I told you \"%[1]s\", and you said \"%[2]s\" I have moved to Oslo\nwith my dog Rex.",
 		"one side":              "You said:\n> %[2]s\nI live in Oslo with my dog Rex.",
+		"a list":                "# Notes\n- %[1]s\n- %[2]s\nI live in Oslo with my dog Rex.",
 		"mentions a chat":       "In our last chat, about my sister,\nI forgot to say that I live in Oslo with my dog Rex.",
 		"the dialogue as text":  "The following is a friendly conversation.\nHuman: %[1]s\nAI: %[2]s\nHuman: I live in Oslo with my dog Rex.\nAI:",
 		"a transcript of other": "Title this:\nUSER: I live in Oslo with my dog Rex.\nASSISTANT: Lovely.",
