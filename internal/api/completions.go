@@ -114,23 +114,35 @@ func (h *core) namedCollection(c *gin.Context) chat.Find {
 			}
 			return ref, nil
 		}
-		query, err := url.ParseQuery(ids)
-		if err != nil {
-			return "", fault.InvalidField(headerExternal, "must have the form of a query, as in user=nora%%40example.com")
-		}
-		e, err := externalOf(query)
+		e, err := readExternal(ids)
 		if err != nil {
 			return "", err
-		}
-		for _, id := range e.IDs() {
-			query.Del(id.Name)
-		}
-		if len(query) > 0 {
-			return "", fault.InvalidField(headerExternal, "may have user, agent, app and run, each once")
 		}
 		found, err := h.findExternal(c, e, policy)
 		return found.String(), err
 	}
+}
+
+// readExternal reads the ids of an application that have the form of a query.
+func readExternal(ids string) (e memory.External, err error) {
+	// An @ that is not encoded is of an address that a program filled in as it is. Its + is then not a space.
+	if strings.Contains(ids, "@") {
+		ids = strings.ReplaceAll(ids, "+", "%2B")
+	}
+	query, err := url.ParseQuery(ids)
+	if err != nil {
+		return e, fault.InvalidField(headerExternal, "must have the form of a query, as in user=nora%%40example.com")
+	}
+	if e, err = externalOf(query); err != nil {
+		return e, err
+	}
+	for _, id := range e.IDs() {
+		query.Del(id.Name)
+	}
+	if len(query) > 0 {
+		return e, fault.InvalidField(headerExternal, "may have user, agent, app and run, each once")
+	}
+	return e, nil
 }
 
 // maxCitations is how many notes the header of an answer names.

@@ -123,6 +123,12 @@ func TestChatByIDsOfAnApplication(t *testing.T) {
 		if log := b.call(t, "one", "GET", "/v1/collections/by/messages?"+user, "").want(http.StatusOK); log.length("items") != 6 {
 			t.Errorf("%s", log.Body)
 		}
+		filled := strings.ReplaceAll(strings.Replace(user, "-", "+", 1), "%40", "@") // as a program's template has it
+		ask("one", "slipbox", "Slipbox-External", filled, "Slipbox-Create", "none").want(http.StatusOK)
+		ask("one", "slipbox@"+filled).want(http.StatusOK)
+		if log := b.call(t, "one", "GET", "/v1/collections/by/messages?"+strings.ReplaceAll(filled, "+", "%2B"), ""); log.length("items") != 4 {
+			t.Errorf("%s: %d %s", filled, log.Code, log.Body)
+		}
 		if got := ask("two", "slipbox", "Slipbox-External", user); got.Code != http.StatusNotFound {
 			t.Errorf("another tenant: %d %s", got.Code, got.Body)
 		}

@@ -4874,7 +4874,8 @@ type CreateChatCompletionParams struct {
 	SlipboxCollection *CollectionHeader `json:"Slipbox-Collection,omitempty"`
 
 	// SlipboxExternal Ids of the application that name the collection, in the form of the query after
-	// `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`.
+	// `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`. Where an `@` is not
+	// encoded, a `+` is itself and not a space: programs fill in addresses as they are.
 	SlipboxExternal *ExternalHeader `json:"Slipbox-External,omitempty"`
 
 	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
@@ -5790,7 +5791,8 @@ type CreateResponseParams struct {
 	SlipboxCollection *CollectionHeader `json:"Slipbox-Collection,omitempty"`
 
 	// SlipboxExternal Ids of the application that name the collection, in the form of the query after
-	// `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`.
+	// `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`. Where an `@` is not
+	// encoded, a `+` is itself and not a space: programs fill in addresses as they are.
 	SlipboxExternal *ExternalHeader `json:"Slipbox-External,omitempty"`
 
 	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of

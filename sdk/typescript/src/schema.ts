@@ -6778,7 +6778,8 @@ export interface components {
         collectionHeader: components["schemas"]["Ref"];
         /**
          * @description Ids of the application that name the collection, in the form of the query after
-         *     `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`.
+         *     `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`. Where an `@` is not
+         *     encoded, a `+` is itself and not a space: programs fill in addresses as they are.
          */
         externalHeader: string;
         /**
@@ -11923,7 +11924,8 @@ export interface operations {
                 "Slipbox-Collection"?: components["parameters"]["collectionHeader"];
                 /**
                  * @description Ids of the application that name the collection, in the form of the query after
-                 *     `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`.
+                 *     `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`. Where an `@` is not
+                 *     encoded, a `+` is itself and not a space: programs fill in addresses as they are.
                  */
                 "Slipbox-External"?: components["parameters"]["externalHeader"];
                 /**
@@ -11978,7 +11980,8 @@ export interface operations {
                 "Slipbox-Collection"?: components["parameters"]["collectionHeader"];
                 /**
                  * @description Ids of the application that name the collection, in the form of the query after
-                 *     `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`.
+                 *     `/v1/collections/by`, as in `user=nora%40example.com&agent=helper`. Where an `@` is not
+                 *     encoded, a `+` is itself and not a space: programs fill in addresses as they are.
                  */
                 "Slipbox-External"?: components["parameters"]["externalHeader"];
                 /**
