@@ -67,6 +67,8 @@ func programs() map[string]string {
 		"quoted in the line":    "List three questions that the user may ask next.\n\nUser: \"%[1]s\"\nAssistant: \"%[2]s\"",
 		"marks of a model":      "Answer with one emoji.\n\n<|im_start|>user\n%[1]s<|im_end|>\n<|im_start|>assistant\n%[2]s<|im_end|>",
 		"headings":              "Sum up the chat in a sentence.\n\n## User\n\n%[1]s\n\n## Assistant\n\n%[2]s",
+		"a list in JSON":        "Sum up the messages.\n\n[{\"role\": \"user\", \"content\": %+[1]q}, {\"role\": \"assistant\", \"content\": %+[2]q}]",
+		"members of its own":    "[{\"role\":\"user\",\"mainText\":\"%[1]s\",\"files\":[]},{\"role\":\"assistant\",\"mainText\":\"%[2]s\",\"files\":[]}]",
 		"Markdown":              "Name this chat.\n\n**You:** %[1]s\n\n**Assistant:** %[2]s\n\nReply with the name alone.",
 	}
 }
@@ -78,6 +80,8 @@ func people() map[string]string {
 		"a quotation in line":   "Yesterday I told you \"%[1]s\", and you said \"%[2]s\" I have moved to Oslo\nwith my dog Rex.",
 		"one side":              "You said:\n> %[2]s\nI live in Oslo with my dog Rex.",
 		"a list":                "# Notes\n- %[1]s\n- %[2]s\nI live in Oslo with my dog Rex.",
+		"the dialogue in JSON":  "Continue.\n[{\"role\": \"user\", \"content\": \"%[1]s\"}, {\"role\": \"assistant\", \"content\": \"%[2]s\"}, {\"role\": \"user\", \"content\": \"I live in Oslo with my dog Rex.\"}]",
+		"one side in JSON":      "Why is this refused?\n[{\"role\": \"assistant\", \"content\": \"%[2]s\"}]\nI live in Oslo with my dog Rex.",
 		"mentions a chat":       "In our last chat, about my sister,\nI forgot to say that I live in Oslo with my dog Rex.",
 		"the dialogue as text":  "The following is a friendly conversation.\nHuman: %[1]s\nAI: %[2]s\nHuman: I live in Oslo with my dog Rex.\nAI:",
 		"a transcript of other": "Title this:\nUSER: I live in Oslo with my dog Rex.\nASSISTANT: Lovely.",
@@ -122,7 +126,7 @@ func TestTranscriptsAreNotFound(t *testing.T) {
 				}
 				b.pass(a.later)
 				said := a.said
-				if strings.Contains(said, "%[") {
+				if strings.Contains(said, "[2]") {
 					said = fmt.Sprintf(said, turn[0], turn[1])
 				}
 				var before []any

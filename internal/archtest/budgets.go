@@ -63,7 +63,7 @@ func Budgets() map[string]int {
 		"internal/snapshot":                         270,
 		"internal/search":                           1700,
 		"internal/filter":                           1000,
-		"internal/text":                             2890,
+		"internal/text":                             2945,
 		"internal/when":                             550,
 		"internal/document":                         650,
 		"internal/cpus":                             40,

@@ -21,6 +21,7 @@ const (
 type asked struct {
 	collection uuid.UUID
 	text       string
+	lines      string // the text, with its lists of messages as lines
 	at         time.Time
 	alone      bool // the request has no other turn
 	transcript atomic.Bool
@@ -36,6 +37,7 @@ type questions struct {
 
 // begin notes a question, and marks the one of two of the same moment that is a transcript of the other.
 func (q *questions) begin(a *asked) {
+	a.lines = quote.Unpacked(a.text)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.newest = slices.DeleteFunc(q.newest, func(old *asked) bool { return a.at.Sub(old.at) > sameMoment })
@@ -50,10 +52,10 @@ func (q *questions) begin(a *asked) {
 
 // mark marks a as a transcript if it has the other question behind the name of a speaker, as the rest of a line.
 func (a *asked) mark(other *asked) {
-	if len(other.text) < leastQuoted || len(a.text) <= len(other.text) {
+	if len(other.text) < leastQuoted || len(a.lines) <= len(other.text) {
 		return
 	}
-	text := a.text
+	text := a.lines
 	for {
 		before, behind, ok := strings.Cut(text, other.text)
 		if !ok {

@@ -25,6 +25,7 @@ func TestTranscriptOfAQuestionInFlight(t *testing.T) {
 		"the title second":      {"I keep bees in Porto.", transcript("I keep bees in Porto."), 0, transcript("I keep bees in Porto.")},
 		"the title first":       {transcript("I keep bees in Porto."), "I keep bees in Porto.", time.Second, transcript("I keep bees in Porto.")},
 		"Chinese":               {"我在波尔图养蜜蜂。", "任务：起一个标题。\n用户：我在波尔图养蜜蜂。\n助手：（无）", 0, "任务：起一个标题。\n用户：我在波尔图养蜜蜂。\n助手：（无）"},
+		"in JSON":               {"I keep bees.", `[{"role":"user","content":"I keep bees."}]`, 0, `[{"role":"user","content":"I keep bees."}]`},
 		"a question of lines":   {"I keep bees.\nWhere do I buy hives?", transcript("I keep bees.\nWhere do I buy hives?"), 0, transcript("I keep bees.\nWhere do I buy hives?")},
 		"another conversation":  {"I keep bees in Porto.", transcript("My brother lives in Lyon."), 0, ""},
 		"much later":            {"I keep bees in Porto.", transcript("I keep bees in Porto."), time.Minute, ""},

@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -30,9 +29,16 @@ const soon = 10 * time.Second
 // People quote too, and add words of their own. So it is found as any other message, unless the request shows that a program made
 // it: see [isProgramsWork]. alone is when a request came that had no other turn; zero: it had, or nobody knows.
 func (n *Service) markQuoted(ctx context.Context, s tenant.Scope, c *memory.Collection, list []*message, alone time.Time) error {
-	// A transcript has several lines.
-	mayQuote := func(m *message) bool { return m.role == memory.RoleUser && strings.Contains(m.note.Content, "\n") }
-	if !slices.ContainsFunc(list, mayQuote) {
+	texts := map[*message]string{} // of users, with several lines, as a transcript has
+	for _, m := range list {
+		if m.role != memory.RoleUser {
+			continue
+		}
+		if text := quote.Unpacked(m.note.Content); strings.Contains(text, "\n") {
+			texts[m] = text
+		}
+	}
+	if len(texts) == 0 {
 		return nil
 	}
 	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
@@ -46,11 +52,11 @@ func (n *Service) markQuoted(ctx context.Context, s tenant.Scope, c *memory.Coll
 	if err != nil {
 		return err
 	}
-	for _, m := range list {
-		if !mayQuote(m) || !quotesTurn(m.note.Content, newest) {
+	for m, content := range texts {
+		if !quotesTurn(content, newest) {
 			continue
 		}
-		programs := !alone.IsZero() && isProgramsWork(m.note.Content, newest, alone)
+		programs := !alone.IsZero() && isProgramsWork(content, newest, alone)
 		for _, of := range list {
 			if of.exchange == m.exchange {
 				of.note.Attributes[memory.AttrRecall] = true

@@ -1,6 +1,7 @@
 package quote_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +57,22 @@ func TestNoQuotation(t *testing.T) {
 		}
 		if quote.Words(s) != s || quote.Said(s) != s || quote.WithoutDay(s, time.Time{}) != s {
 			t.Errorf("%q is changed", s)
+		}
+	}
+}
+
+// Lists of messages in JSON become lines; other brackets, lists that are cut off and more lists than are read stay as they are.
+func TestUnpacked(t *testing.T) {
+	t.Parallel()
+	many := strings.Repeat(`[{"a":[`, 100)
+	for text, want := range map[string]string{
+		`Title: [{"role":"human","content":"Hi."}, {"role":"ai","content":[{"type":"text","text":"Hello \u4f60."}]}] Short.`: "Title: \nuser:\nHi.\n\nassistant:\nHello 你.\n Short.",
+		`{"messages": [ {"role":"user","words":"I live in Oslo."}]}`:                                                         "{\"messages\": \nuser:\nI live in Oslo.\n}",
+		`A [list] of [1, 2] and [{"role": "user", "content": "I live`:                                                        `A [list] of [1, 2] and [{"role": "user", "content": "I live`,
+		many: many,
+	} {
+		if got := quote.Unpacked(text); got != want {
+			t.Errorf("%q was read as %q", text, got)
 		}
 	}
 }
