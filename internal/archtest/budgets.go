@@ -60,7 +60,7 @@ func Budgets() map[string]int {
 		"internal/encoder":                          2950,
 		"internal/said":                             950,
 		"internal/index":                            5350,
-		"internal/snapshot":                         270,
+		"internal/snapshot":                         340,
 		"internal/search":                           1700,
 		"internal/filter":                           1000,
 		"internal/text":                             2945,

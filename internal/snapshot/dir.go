@@ -30,14 +30,18 @@ const (
 
 // Dir is a directory of files. It is safe for concurrent use.
 type Dir struct {
-	path string
-	mu   sync.Mutex // held while a file gets its name, and while files are removed
+	// RecentBytes is how much of small files stays in the memory of the process, see Use. Set it before the first use.
+	RecentBytes int64
+
+	path   string
+	mu     sync.Mutex // held while a file gets its name, and while files are removed
+	recent recent
 }
 
 // Open creates the directory if necessary, and removes what was left of files that were being written
 // when a process ended.
 func Open(path string) (*Dir, error) {
-	d := &Dir{path: path}
+	d := &Dir{path: path, RecentBytes: recentBytes}
 	if err := os.MkdirAll(path, dirMode); err != nil {
 		return nil, fmt.Errorf("create the directory for snapshots: %w", err)
 	}

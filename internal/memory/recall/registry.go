@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"github.com/google/uuid"
 
@@ -75,7 +76,9 @@ type layerEntry struct {
 	// all that it needs.
 	served atomic.Pointer[servedBounds]
 
-	bounds map[int64]int64 // recent bounds → when they were used; under the registry's lock
+	// Both under the registry's lock.
+	bounds map[int64]int64             // recent bounds → when they were used
+	file   weak.Pointer[snapshot.File] // that the index reads; weak: the index keeps it as long as it does
 }
 
 // servedBounds are the bounds that a compacted index still serves.
@@ -210,6 +213,9 @@ func (g *registry) entry(v *memory.View, i int, at int64) (*layerEntry, error) {
 			return nil, err
 		}
 		g.layers[key] = e
+	}
+	if g.snapshots != nil {
+		g.snapshots.Use(e.file)
 	}
 	now := g.sequence.Add(1)
 	e.lastUse.Store(now)

@@ -18,6 +18,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"time"
+	"weak"
 
 	"github.com/google/uuid"
 
@@ -115,6 +116,7 @@ func (g *registry) useSnapshot(ctx context.Context, s tenant.Scope, v memory.Vie
 		return err //nolint:wrapcheck // it is logged
 	}
 	f.Unload() // the checksums took all of it; searches use the codes, and little of the rest
+	g.reads(e, f)
 	if foot.ServedFrom > 0 {
 		left := &servedBounds{from: foot.ServedFrom, at: map[int64]bool{}}
 		for _, b := range foot.ServedAt {
@@ -126,6 +128,14 @@ func (g *registry) useSnapshot(ctx context.Context, s tenant.Scope, v memory.Vie
 	e.savedAt.Store(foot.Revision)
 	g.snapshotLoads.Add(1)
 	return nil
+}
+
+// reads notes that an index reads a file, and is about to.
+func (g *registry) reads(e *layerEntry, f *snapshot.File) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e.file = weak.Make(f)
+	g.snapshots.Use(e.file)
 }
 
 // stamp tells a changeset from that of another history with the same revision.
@@ -223,6 +233,7 @@ func (g *registry) saveSnapshot(ctx context.Context, e *layerEntry) error {
 		return err //nolint:wrapcheck // it is logged
 	}
 	f.Unload()
+	g.reads(e, f)
 	g.updateSize(e)
 	if len(payload) >= largeSnapshot {
 		debug.FreeOSMemory() // the heap would keep what the file replaced until it has doubled

@@ -31,6 +31,12 @@ func (r *fixture) process(dir string, cfg recall.Config) (*recall.Service, *watc
 	r.t.Helper()
 	files, err := snapshot.Open(dir)
 	r.noError(err)
+	return r.over(files, cfg)
+}
+
+// over starts a service that keeps its indexes in a directory.
+func (r *fixture) over(files *snapshot.Dir, cfg recall.Config) (*recall.Service, *watchedStore) {
+	r.t.Helper()
 	w := &watchedStore{Reader: r.store}
 	service, err := recall.New(recall.Deps{
 		Store: w, Embedders: r.embedder, Clock: r.clock, Snapshots: files,
