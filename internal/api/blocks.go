@@ -22,23 +22,24 @@ func (h *core) listBlocks(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.replyBlocks(c, v, page)
-}
-
-// replyBlocks answers with a page of blocks, of which one more than asked for was read.
-func (h *core) replyBlocks(c *gin.Context, v memory.View, page []memory.Note) (err error) {
-	limit := pageLimit(c)
-	out := wire.BlockList{Revision: int64(v.At)}
-	if out.Items, err = h.wireBlocks(c, page[:min(limit, len(page))]); err != nil {
-		return err
-	}
-	if len(page) > limit {
-		if out.NextCursor, err = h.nextCursorAt(c, page[limit-1].ID.String(), v.Collection.ID, v.At); err != nil {
+	var next *string
+	if limit := pageLimit(c); len(page) > limit {
+		page = page[:limit]
+		if next, err = h.nextCursorAt(c, page[limit-1].ID.String(), v.Collection.ID, v.At); err != nil {
 			return err
 		}
 	}
+	return h.replyBlocks(c, v, page, next)
+}
+
+// replyBlocks answers with a page of blocks.
+func (h *core) replyBlocks(c *gin.Context, v memory.View, page []memory.Note, next *string) error {
+	items, err := h.wireBlocks(c, page)
+	if err != nil {
+		return err
+	}
 	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return reply(c, http.StatusOK, wire.BlockList{Items: items, NextCursor: next, Revision: int64(v.At)})
 }
 
 func (h *core) getBlock(c *gin.Context) error {

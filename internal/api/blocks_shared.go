@@ -10,6 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/block"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
 func (h *core) attachBlock(c *gin.Context) error {
@@ -92,18 +93,18 @@ func (h *core) listSharedBlocks(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if !ok {
-		return h.replyBlocks(c, v, nil)
+	var list []memory.Note
+	var next *string
+	if ok {
+		var page recall.Page
+		if page, next, err = h.listPage(c, v, cur, recall.ListQuery{Kinds: []memory.Kind{memory.KindBlock}, Bare: true}); err != nil {
+			return err
+		}
+		for i := range page.Items {
+			list = append(list, page.Items[i].Note)
+		}
 	}
-	after, err := cur.afterID()
-	if err != nil {
-		return err
-	}
-	page, err := h.Blocks.List(c.Request.Context(), scope(c), v, after, pageLimit(c)+1)
-	if err != nil {
-		return err
-	}
-	return h.replyBlocks(c, v, page)
+	return h.replyBlocks(c, v, list, next)
 }
 
 func (h *core) getSharedBlock(c *gin.Context) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
 func (h *core) createFolder(c *gin.Context) error {
@@ -242,24 +243,14 @@ func (h *core) listFiles(c *gin.Context) error {
 			return err
 		}
 	}
-	after, err := cur.afterID()
+	page, next, err := h.listPage(c, v, cur, recall.ListQuery{Kinds: []memory.Kind{memory.KindFile}, Filter: files.IsFile(), Bare: true})
 	if err != nil {
 		return err
 	}
-	limit := pageLimit(c)
-	page, err := h.Files.Files(c.Request.Context(), scope(c), v, after, limit+1)
-	if err != nil {
-		return err
-	}
-	out := wire.FileList{Items: make([]wire.File, 0, len(page)), Revision: int64(v.At)}
-	for i := range page[:min(limit, len(page))] {
-		f := files.Of(&page[i])
-		out.Items = append(out.Items, wireFile(&f))
-	}
-	if len(page) > limit {
-		if out.NextCursor, err = h.nextCursorAt(c, page[limit-1].ID.String(), v.Collection.ID, v.At); err != nil {
-			return err
-		}
+	out := wire.FileList{Items: make([]wire.File, len(page.Items)), NextCursor: next, Revision: int64(v.At)}
+	for i := range page.Items {
+		f := files.Of(&page.Items[i].Note)
+		out.Items[i] = wireFile(&f)
 	}
 	setRevision(c, v.At)
 	return reply(c, http.StatusOK, out)

@@ -377,25 +377,13 @@ func (h *core) listMessages(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	q := recall.ListQuery{
-		Kinds: []memory.Kind{memory.KindMessage}, Filter: expr, ByTime: true, Limit: pageLimit(c),
-	}
-	setOrder(c, &q)
-	if err := cur.place(&q); err != nil {
-		return err
-	}
-	page, err := h.Recall.List(c.Request.Context(), scope(c), v, q)
+	page, next, err := h.listPage(c, v, cur, recall.ListQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: expr, ByTime: true})
 	if err != nil {
 		return err
 	}
-	out := wire.MessageList{Items: make([]wire.StoredMessage, 0, len(page.Items)), Revision: int64(v.At)}
+	out := wire.MessageList{Items: make([]wire.StoredMessage, 0, len(page.Items)), NextCursor: next, Revision: int64(v.At)}
 	for i := range page.Items {
 		out.Items = append(out.Items, wireMessage(&page.Items[i].Note))
-	}
-	if page.Next != uuid.Nil {
-		if out.NextCursor, err = h.nextCursorAt(c, placeAfter(&page, &q), v.Collection.ID, v.At); err != nil {
-			return err
-		}
 	}
 	setRevision(c, v.At)
 	return reply(c, http.StatusOK, out)
@@ -547,6 +535,6 @@ func (h *core) eachNote(ctx context.Context, s tenant.Scope, v memory.View, q re
 		if page.Next == uuid.Nil {
 			return nil
 		}
-		q.After = page.Next
+		q.After, q.AfterTime, q.AfterRevision = page.Next, page.NextTime, page.NextRevision
 	}
 }

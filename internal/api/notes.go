@@ -176,18 +176,14 @@ func (h *core) listNotes(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	q := recall.ListQuery{Filter: expr, Limit: pageLimit(c), Embedding: query(c).Get("include") == "embedding"}
-	setOrder(c, &q)
-	if err := cur.place(&q); err != nil {
-		return err
-	}
+	q := recall.ListQuery{Filter: expr, Embedding: query(c).Get("include") == "embedding"}
 	if kind := query(c).Get("kind"); kind != "" {
 		q.Kinds = []memory.Kind{memory.Kind(kind)}
 	}
 	if state := query(c).Get("state"); state != "" {
 		q.States = []memory.State{memory.State(state)}
 	}
-	list, err := h.notePage(c, v, q)
+	list, err := h.notePage(c, v, cur, q)
 	if err != nil {
 		return err
 	}
@@ -195,13 +191,27 @@ func (h *core) listNotes(c *gin.Context) error {
 	return reply(c, http.StatusOK, list)
 }
 
-// setOrder reads the order of a list of notes. Without one, and by event time, the oldest come first.
-func setOrder(c *gin.Context, q *recall.ListQuery) {
+// setOrder reads the order of a list of notes, and where its page begins. Without an order, and by event time, the oldest come first.
+func setOrder(c *gin.Context, cur *cursor, q *recall.ListQuery) error {
 	order := query(c).Get("order")
 	q.Newest = order == "newest" || order == "updated"
 	if order == "updated" {
 		q.ByRevision, q.ByTime = true, false
 	}
+	return cur.place(q)
+}
+
+// listPage reads a page of notes in the order of the request, and returns the cursor of the next one.
+func (h *core) listPage(c *gin.Context, v memory.View, cur *cursor, q recall.ListQuery) (page recall.Page, next *string, err error) {
+	if err := setOrder(c, cur, &q); err != nil {
+		return page, nil, err
+	}
+	q.Limit = pageLimit(c)
+	page, err = h.Recall.List(c.Request.Context(), scope(c), v, q)
+	if err == nil && page.Next != uuid.Nil {
+		next, err = h.nextCursorAt(c, placeAfter(&page, &q), v.Collection.ID, v.At)
+	}
+	return page, next, err
 }
 
 // placeAfter is the position of the page after this one.
@@ -237,18 +247,12 @@ func (c *cursor) place(q *recall.ListQuery) (err error) {
 	return nil
 }
 
-// notePage returns a page of notes.
-func (h *core) notePage(c *gin.Context, v memory.View, q recall.ListQuery) (wire.NoteList, error) {
-	out := wire.NoteList{Items: []wire.Note{}, Revision: int64(v.At)}
-	page, err := h.Recall.List(c.Request.Context(), scope(c), v, q)
-	if err != nil {
-		return out, err
-	}
+// notePage answers a page of notes.
+func (h *core) notePage(c *gin.Context, v memory.View, cur *cursor, q recall.ListQuery) (wire.NoteList, error) {
+	page, next, err := h.listPage(c, v, cur, q)
+	out := wire.NoteList{Items: make([]wire.Note, len(page.Items)), NextCursor: next, Revision: int64(v.At)}
 	for i := range page.Items {
-		out.Items = append(out.Items, wireNoteView(&page.Items[i], q.Embedding))
-	}
-	if page.Next != uuid.Nil {
-		out.NextCursor, err = h.nextCursorAt(c, placeAfter(&page, &q), v.Collection.ID, v.At)
+		out.Items[i] = wireNoteView(&page.Items[i], q.Embedding)
 	}
 	return out, err
 }

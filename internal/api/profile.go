@@ -46,22 +46,25 @@ func periodOf(n *memory.Note) (period wire.SummaryPeriod, session string) {
 // listSummaries pages through summaries. There are few, one per day, so other periods are filtered
 // here.
 func (h *core) listSummaries(c *gin.Context) error {
-	v, after, err := h.pageAfter(c)
+	v, cur, err := h.pageView(c)
 	if err != nil {
 		return err
 	}
 	limit, wanted := pageLimit(c), query(c).Get("period")
 	out := wire.SummaryList{Items: []wire.SummaryNote{}, Revision: int64(v.At)}
+	q := recall.ListQuery{Kinds: []memory.Kind{memory.KindSummary, memory.KindSession}}
+	if err := setOrder(c, cur, &q); err != nil {
+		return err
+	}
 	next := ""
-	q := recall.ListQuery{Kinds: []memory.Kind{memory.KindSummary, memory.KindSession}, After: after}
-	setOrder(c, &q)
 	err = h.eachNote(c.Request.Context(), scope(c), v, q, func(n *memory.Note) bool {
 		period, session := periodOf(n)
 		if wanted != "" && string(period) != wanted {
 			return true
 		}
 		if len(out.Items) == limit {
-			next = out.Items[limit-1].ID.String()
+			last := &out.Items[limit-1]
+			next = placeAfter(&recall.Page{Next: last.ID, NextRevision: memory.Revision(last.Revision)}, &q)
 			return false
 		}
 		out.Items = append(out.Items, wire.SummaryNote{

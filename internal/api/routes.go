@@ -120,10 +120,10 @@ func (p pathCollection) Page() (route.Page, error) {
 
 // Notes implements route.Collection.
 func (p pathCollection) Notes(kinds []memory.Kind, f filter.Expr) (route.Reply, error) {
-	v, after, err := p.h.pageAfter(p.c)
+	v, cur, err := p.h.pageView(p.c)
 	if err != nil {
 		return route.Reply{}, err
 	}
-	list, err := p.h.notePage(p.c, v, recall.ListQuery{Kinds: kinds, Filter: f, After: after, Limit: pageLimit(p.c)})
+	list, err := p.h.notePage(p.c, v, cur, recall.ListQuery{Kinds: kinds, Filter: f})
 	return route.Reply{Body: list, Revision: new(v.At)}, err
 }

@@ -67,7 +67,7 @@ type Collection interface {
 	View() (memory.View, error)
 	// Page opens it for a page of a list. Later pages read the revision of the first.
 	Page() (Page, error)
-	// Notes answers a page of its notes.
+	// Notes answers a page of its notes, in the order that the request asks for.
 	Notes(kinds []memory.Kind, f filter.Expr) (Reply, error)
 }
 

@@ -474,10 +474,24 @@ const (
 	IncludeEvictedEvicted IncludeEvicted = "evicted"
 )
 
+// Defines values for NoteOrder.
+const (
+	NoteOrderNewest  NoteOrder = "newest"
+	NoteOrderOldest  NoteOrder = "oldest"
+	NoteOrderUpdated NoteOrder = "updated"
+)
+
 // Defines values for Wait.
 const (
 	WaitEvolved Wait = "evolved"
 	WaitNone    Wait = "none"
+)
+
+// Defines values for ListSharedBlocksParamsOrder.
+const (
+	ListSharedBlocksParamsOrderNewest  ListSharedBlocksParamsOrder = "newest"
+	ListSharedBlocksParamsOrderOldest  ListSharedBlocksParamsOrder = "oldest"
+	ListSharedBlocksParamsOrderUpdated ListSharedBlocksParamsOrder = "updated"
 )
 
 // Defines values for ListCollectionsParamsNamed.
@@ -536,6 +550,13 @@ const (
 	ListFactsParamsConflictsTrue  ListFactsParamsConflicts = "true"
 )
 
+// Defines values for ListCollectionFilesParamsOrder.
+const (
+	ListCollectionFilesParamsOrderNewest  ListCollectionFilesParamsOrder = "newest"
+	ListCollectionFilesParamsOrderOldest  ListCollectionFilesParamsOrder = "oldest"
+	ListCollectionFilesParamsOrderUpdated ListCollectionFilesParamsOrder = "updated"
+)
+
 // Defines values for ImportHistoryParamsDates.
 const (
 	ImportHistoryParamsDatesDMY ImportHistoryParamsDates = "DMY"
@@ -547,6 +568,13 @@ const (
 const (
 	ListKnowledgeParamsOfAssistant ListKnowledgeParamsOf = "assistant"
 	ListKnowledgeParamsOfUser      ListKnowledgeParamsOf = "user"
+)
+
+// Defines values for ListKnowledgeParamsOrder.
+const (
+	ListKnowledgeParamsOrderNewest  ListKnowledgeParamsOrder = "newest"
+	ListKnowledgeParamsOrderOldest  ListKnowledgeParamsOrder = "oldest"
+	ListKnowledgeParamsOrderUpdated ListKnowledgeParamsOrder = "updated"
 )
 
 // Defines values for ListMessagesParamsOrder.
@@ -611,8 +639,16 @@ const (
 
 // Defines values for ListSummariesParamsOrder.
 const (
-	ListSummariesParamsOrderNewest ListSummariesParamsOrder = "newest"
-	ListSummariesParamsOrderOldest ListSummariesParamsOrder = "oldest"
+	ListSummariesParamsOrderNewest  ListSummariesParamsOrder = "newest"
+	ListSummariesParamsOrderOldest  ListSummariesParamsOrder = "oldest"
+	ListSummariesParamsOrderUpdated ListSummariesParamsOrder = "updated"
+)
+
+// Defines values for ListFilesParamsOrder.
+const (
+	ListFilesParamsOrderNewest  ListFilesParamsOrder = "newest"
+	ListFilesParamsOrderOldest  ListFilesParamsOrder = "oldest"
+	ListFilesParamsOrderUpdated ListFilesParamsOrder = "updated"
 )
 
 // Defines values for ListReviewsParamsSort.
@@ -4706,6 +4742,9 @@ type MinRevision = int64
 // NoteFilter defines model for noteFilter.
 type NoteFilter = string
 
+// NoteOrder defines model for noteOrder.
+type NoteOrder string
+
 // NotePath defines model for notePath.
 type NotePath = uuid.UUID
 
@@ -4816,12 +4855,18 @@ type ListAuditParams struct {
 
 // ListSharedBlocksParams defines parameters for ListSharedBlocks.
 type ListSharedBlocksParams struct {
+	// Order By creation, `oldest` or `newest` first; `updated`: the last changed first.
+	Order *ListSharedBlocksParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
 	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
+
+// ListSharedBlocksParamsOrder defines parameters for ListSharedBlocks.
+type ListSharedBlocksParamsOrder string
 
 // CreateSharedBlockParams defines parameters for CreateSharedBlock.
 type CreateSharedBlockParams struct {
@@ -5228,12 +5273,18 @@ type ListFactsParamsConflicts string
 
 // ListCollectionFilesParams defines parameters for ListCollectionFiles.
 type ListCollectionFilesParams struct {
+	// Order By creation, `oldest` or `newest` first; `updated`: the last changed first.
+	Order *ListCollectionFilesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
 	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
+
+// ListCollectionFilesParamsOrder defines parameters for ListCollectionFiles.
+type ListCollectionFilesParamsOrder string
 
 // AddFileMultipartBody defines parameters for AddFile.
 type AddFileMultipartBody struct {
@@ -5324,6 +5375,9 @@ type ListKnowledgeParams struct {
 	// Of Only what is known of the user, or of the assistant.
 	Of *ListKnowledgeParamsOf `form:"of,omitempty" json:"of,omitempty"`
 
+	// Order By creation, `oldest` or `newest` first; `updated`: the last changed first.
+	Order *ListKnowledgeParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
 	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
@@ -5340,6 +5394,9 @@ type ListKnowledgeParams struct {
 
 // ListKnowledgeParamsOf defines parameters for ListKnowledge.
 type ListKnowledgeParamsOf string
+
+// ListKnowledgeParamsOrder defines parameters for ListKnowledge.
+type ListKnowledgeParamsOrder string
 
 // ListLayersParams defines parameters for ListLayers.
 type ListLayersParams struct {
@@ -5683,7 +5740,7 @@ type ListSummariesParams struct {
 	// Period Only summaries of this period.
 	Period *SummaryPeriod `form:"period,omitempty" json:"period,omitempty"`
 
-	// Order By creation.
+	// Order By creation, `oldest` or `newest` first; `updated`: the last changed first.
 	Order *ListSummariesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
 	// Limit Maximum number of items.
@@ -5730,12 +5787,18 @@ type CreateFolderParams struct {
 
 // ListFilesParams defines parameters for ListFiles.
 type ListFilesParams struct {
+	// Order By creation, `oldest` or `newest` first; `updated`: the last changed first.
+	Order *ListFilesParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
 	// Limit Maximum number of items.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
+
+// ListFilesParamsOrder defines parameters for ListFiles.
+type ListFilesParamsOrder string
 
 // UploadFileMultipartBody defines parameters for UploadFile.
 type UploadFileMultipartBody struct {

@@ -582,16 +582,9 @@ func cutAt(s string) int {
 	return at
 }
 
-// Files returns a page of the files of a collection, oldest first (notes:read).
-func (f *Service) Files(ctx context.Context, s tenant.Scope, v memory.View, after uuid.UUID, limit int) ([]memory.Note, error) {
-	if err := tenant.Check(s, tenant.NotesRead); err != nil {
-		return nil, err
-	}
-	return f.store.ListNotes(ctx, s, v, memory.NoteQuery{
-		Kinds: []memory.Kind{memory.KindFile}, After: after, Limit: limit,
-		// What an agent has open is a note of this kind, too.
-		Filter: &filter.Leaf{Field: filter.Attributes, Path: []string{attrMedia}, Op: filter.Exists, Want: true},
-	})
+// IsFile is the condition of the notes that are files. What an agent has open is a note of their kind, too.
+func IsFile() filter.Expr {
+	return &filter.Leaf{Field: filter.Attributes, Path: []string{attrMedia}, Op: filter.Exists, Want: true}
 }
 
 // File returns a file of a collection (notes:read); NotFound.

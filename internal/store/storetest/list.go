@@ -24,6 +24,7 @@ func listCases() []testCase {
 		{"Collections", listCollections},
 		{"ByTime", notesByTime},
 		{"ByRevision", notesByRevision},
+		{"OfOneKindInOrder", notesOfOneKindInOrder},
 		{"CollectionOrders", collectionOrders},
 		{"CollectionWords", collectionWords},
 	}
@@ -187,6 +188,52 @@ func notesByRevision(_ *testing.T, w *world) {
 	}
 	kinds := memory.NoteQuery{ByRevision: true, Newest: true, Limit: 9, Kinds: []memory.Kind{memory.KindFact}}
 	w.assertf(len(must(w.ListNotes(w.ctx, w.all, w.view(c.ID), kinds))(w.t)) == 0, "of a kind")
+}
+
+// notesOfOneKindInOrder: the notes of a kind for which a condition holds are paged by their ids and by their last change, both ways.
+func notesOfOneKindInOrder(_ *testing.T, w *world) {
+	c := w.collection("c")
+	var notes []memory.Note
+	for i, of := range []string{"user", "assistant", "user", "user", "assistant", "user"} {
+		notes = append(notes, w.put(c.ID, memory.Note{
+			Content: fmt.Sprint(i), Kind: memory.KindKnowledge, State: memory.StateEvolved, Attributes: map[string]any{"of": of},
+		}))
+		w.add(c.ID, fmt.Sprint("a note of another kind ", i))
+	}
+	f := w.mustFork(c.ID, -1, "f")
+	for _, i := range []int{1, 2} {
+		notes[i].Importance = 0.9
+		w.put(f.ID, notes[i])
+	}
+	of := memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}, Filter: filter.AttributeIs("of", "user")}
+	for _, part := range []struct {
+		byRevision bool
+		want       []string
+	}{
+		{false, []string{"0", "2", "3", "5"}},
+		{true, []string{"0", "3", "5", "2"}},
+	} {
+		for _, newest := range []bool{false, true} {
+			var got []string
+			q := of
+			q.ByRevision, q.Newest, q.Limit = part.byRevision, newest, 1
+			for range 20 {
+				page := must(w.ListNotes(w.ctx, w.all, w.view(f.ID), q))(w.t)
+				for _, n := range page {
+					got = append(got, n.Content)
+					q.After, q.AfterRevision = n.ID, n.From
+				}
+				if len(page) < q.Limit {
+					break
+				}
+			}
+			want := slices.Clone(part.want)
+			if newest {
+				slices.Reverse(want)
+			}
+			w.assertf(slices.Equal(got, want), "by revision %v, newest %v: %v, want %v", part.byRevision, newest, got, want)
+		}
+	}
 }
 
 // collectionOrders: collections are paged in each order, each once.

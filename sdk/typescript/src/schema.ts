@@ -896,7 +896,7 @@ export interface paths {
         };
         /**
          * List knowledge
-         * @description What was learned of the user and of what the assistant did, one fact for each note, oldest first. Policies without such knowledge answer an empty list.
+         * @description What was learned of the user and of what the assistant did, one fact for each note. Policies without such knowledge answer an empty list.
          */
         get: operations["listKnowledge"];
         put?: never;
@@ -6743,6 +6743,8 @@ export interface components {
         limit: number;
         /** @description The `next_cursor` of the previous page. */
         cursor: string;
+        /** @description By creation, `oldest` or `newest` first; `updated`: the last changed first. */
+        noteOrder: "oldest" | "newest" | "updated";
         /**
          * @description Read this revision instead of the head: its number, a time (RFC 3339), or the name of a snapshot. A future revision
          *     is 422, one below the floor is 410.
@@ -8926,6 +8928,8 @@ export interface operations {
             query?: {
                 /** @description Only what is known of the user, or of the assistant. */
                 of?: "user" | "assistant";
+                /** @description By creation, `oldest` or `newest` first; `updated`: the last changed first. */
+                order?: components["parameters"]["noteOrder"];
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
@@ -9169,8 +9173,8 @@ export interface operations {
             query?: {
                 /** @description Only summaries of this period. */
                 period?: components["schemas"]["SummaryPeriod"];
-                /** @description By creation. */
-                order?: "oldest" | "newest";
+                /** @description By creation, `oldest` or `newest` first; `updated`: the last changed first. */
+                order?: components["parameters"]["noteOrder"];
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
@@ -10144,6 +10148,8 @@ export interface operations {
     listFiles: {
         parameters: {
             query?: {
+                /** @description By creation, `oldest` or `newest` first; `updated`: the last changed first. */
+                order?: components["parameters"]["noteOrder"];
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
@@ -10158,7 +10164,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of files, oldest first. */
+            /** @description A page of files. */
             200: {
                 headers: {
                     "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
@@ -10319,6 +10325,8 @@ export interface operations {
     listCollectionFiles: {
         parameters: {
             query?: {
+                /** @description By creation, `oldest` or `newest` first; `updated`: the last changed first. */
+                order?: components["parameters"]["noteOrder"];
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
@@ -10336,7 +10344,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of files, oldest first. */
+            /** @description A page of files. */
             200: {
                 headers: {
                     "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
@@ -10597,6 +10605,8 @@ export interface operations {
     listSharedBlocks: {
         parameters: {
             query?: {
+                /** @description By creation, `oldest` or `newest` first; `updated`: the last changed first. */
+                order?: components["parameters"]["noteOrder"];
                 /** @description Maximum number of items. */
                 limit?: components["parameters"]["limit"];
                 /** @description The `next_cursor` of the previous page. */
@@ -10608,7 +10618,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of blocks, oldest first. */
+            /** @description A page of blocks. */
             200: {
                 headers: {
                     "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
@@ -12144,7 +12154,7 @@ export interface operations {
                 /** @description Only notes of this kind. */
                 kind?: components["schemas"]["Kind"];
                 /** @description By creation, `oldest` or `newest` first; `updated`: the last changed first. */
-                order?: "oldest" | "newest" | "updated";
+                order?: components["parameters"]["noteOrder"];
             };
             header?: never;
             path: {
@@ -12158,7 +12168,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of notes, oldest first. */
+            /** @description A page of notes. */
             200: {
                 headers: {
                     "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
