@@ -42,7 +42,7 @@ export function Jobs({ collection: c, route, go, fresh }: { collection: Schemas[
       {filters}
       <div class="scroll" tabindex={0} role="region" aria-label="Jobs">
         <table class="stacked jobs">
-          <thead><tr><th scope="col">Work</th><th scope="col">State</th><th scope="col">Begun</th><th scope="col">Took</th><th scope="col">Do</th></tr></thead>
+          <thead><tr><th scope="col">Work</th><th scope="col">State</th><th scope="col">Asked for</th><th scope="col">Took</th><th scope="col">Do</th></tr></thead>
           <tbody>{jobs.map(j => <Row key={j.id} job={j} collection={c.id} again={again} />)}</tbody>
         </table>
       </div>
@@ -74,8 +74,8 @@ function Row({ job: j, collection, again }: { job: Schemas['Job']; collection: s
       <td data-label="State"><div class="line"><State of={j.state} />
         {j.progress && <><progress max={j.progress.total} value={j.progress.done} aria-label="Progress" /><span class="small soft">{count(j.progress.done)} of {count(j.progress.total)}</span></>}
         {j.error && <details class="small"><summary title={reveal(j.error)}>{reveal(j.error)}</summary></details>}</div>{error && <Problem error={error} />}</td>
-      <td data-label="Begun">{formatTime(j.created_at)}</td>
-      <td data-label="Took" title={j.finished_at && `until ${formatTime(j.finished_at)}`}>{j.finished_at ? formatSpan(Date.parse(j.finished_at) - Date.parse(j.created_at)) : ''}</td>
+      <td data-label="Asked for">{formatTime(j.created_at)}</td>
+      <td data-label="Took" title={j.finished_at && `until ${formatTime(j.finished_at)}`}>{j.finished_at && <>{j.worked_ms !== undefined && formatSpan(j.worked_ms)} <span class="small soft">waited {formatSpan(Date.parse(j.finished_at) - Date.parse(j.created_at) - (j.worked_ms ?? 0))}</span></>}</td>
       <td data-label="Do">{!ended(j) ? <button type="button" disabled={busy} onClick={() => act(() => api.jobs.cancel(j.id))}>Cancel</button>
         : j.state !== 'done' ? <button type="button" disabled={busy} onClick={() => act(() => api.jobs.retry(j.id))}>Retry</button> : ''}</td>
     </tr>

@@ -103,6 +103,20 @@ func TestJobs(t *testing.T) {
 	if done := b.call(t, "one", "GET", "/v1/jobs/"+again, "").want(http.StatusOK); done.text("state") != "done" || done.number("result.notes") == 0 {
 		t.Errorf("%s", done.Body)
 	}
+
+	b.note(t, "one", c, "slow")
+	scope, id := b.scopes["one"].Scope, uuid.MustParse(b.call(t, "one", "GET", c, "").want(http.StatusOK).text("id"))
+	held, err := b.store.ClaimJobs(t.Context(), scope, id, memory.StagePrepare, uuid.New(), b.clock().Add(time.Minute), 1)
+	if err != nil || len(held) != 1 {
+		t.Fatal(held, err)
+	}
+	b.pass(1500 * time.Millisecond)
+	if err := b.store.ReleaseJob(t.Context(), scope, held[0].ID, held[0].Lease, memory.JobEnd{State: memory.JobDone}); err != nil {
+		t.Fatal(err)
+	}
+	if slow := b.call(t, "one", "GET", "/v1/jobs/"+held[0].ID.String(), "").want(http.StatusOK); slow.number("worked_ms") != 1500 {
+		t.Errorf("%s", slow.Body)
+	}
 }
 
 func TestJobEvents(t *testing.T) {

@@ -133,7 +133,7 @@ func wireJob(j *memory.Job, now time.Time) wire.Job {
 	out := wire.Job{
 		ID: j.ID, Kind: string(j.Kind), State: wire.JobState(j.Shown(now)), Collection: wire.Optional(j.Collection), Note: wire.Optional(j.Note),
 		Attempts: j.Attempts, Losses: wire.Optional(j.Losses + max(0, j.Claims-1)), Error: wire.Optional(j.Error), Result: decodeObject(j.Result),
-		CreatedAt: wire.Time(j.CreatedAt), FinishedAt: wire.OptionalTime(j.FinishedAt),
+		CreatedAt: wire.Time(j.CreatedAt), FinishedAt: wire.OptionalTime(j.FinishedAt), WorkedMs: wire.Optional(j.Worked.Seconds() * 1000),
 	}
 	if j.Progress != nil {
 		out.Progress = &wire.Progress{Done: j.Progress.Done, Total: j.Progress.Total}

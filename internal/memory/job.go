@@ -130,6 +130,7 @@ type Job struct {
 	Trace      string // W3C traceparent of the request that enqueued it; "" none
 	CreatedAt  time.Time
 	FinishedAt time.Time
+	Worked     time.Duration // how long it was held, in all leases that were given back
 }
 
 // Ended reports whether the job is in a final state.

@@ -60,19 +60,20 @@ type JobWrites interface {
 	// RequeueJob makes a job that has ended wait again, at a place, without tries.
 	RequeueJob(ctx context.Context, j memory.Job, seq int64) error
 	CancelJob(ctx context.Context, j memory.Job, now time.Time) error
-	// EndJob applies an end to a job that is held with the lease, else Conflict. finished is zero
-	// when the job waits again.
-	EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, end memory.JobEnd, finished time.Time) error
+	// EndJob applies an end to a job that is held with the lease, else Conflict.
+	EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, end memory.JobEnd, now time.Time) error
 }
 
 // JobColumns are the columns of jobs j that ScanJob reads.
 const JobColumns = `j.tenant, j.id, j.collection, j.note, j.kind, j.stage, j.state, j.seq, j.attempts, j.payload, j.result, j.progress, j.error,
- j.not_before, j.lease, j.lease_until, j.created_at, j.finished_at, j.claims, j.losses, j.alone, j.trace`
+ j.not_before, j.lease, j.lease_until, j.created_at, j.finished_at, j.claims, j.losses, j.alone, j.trace, j.worked`
 
 // ScanJob reads JobColumns.
 func ScanJob(row Scanner) (j memory.Job, err error) {
+	var worked int64
 	err = row.Scan(&j.Tenant, &j.ID, &j.Collection, &j.Note, &j.Kind, &j.Stage, &j.State, &j.Seq, &j.Attempts, JSON(&j.Payload), JSON(&j.Result), JSON(&j.Progress), &j.Error,
-		Time(&j.NotBefore), &j.Lease, Time(&j.LeaseUntil), Time(&j.CreatedAt), Time(&j.FinishedAt), &j.Claims, &j.Losses, &j.Alone, &j.Trace)
+		Time(&j.NotBefore), &j.Lease, Time(&j.LeaseUntil), Time(&j.CreatedAt), Time(&j.FinishedAt), &j.Claims, &j.Losses, &j.Alone, &j.Trace, &worked)
+	j.Worked = time.Duration(worked) * time.Microsecond
 	return j, err
 }
 
@@ -130,10 +131,6 @@ func FinishCopy(ctx context.Context, q Session, r *CollectionRow, h *Head, now t
 
 // endJob ends a job that is held with the lease, or gives it back.
 func endJob(ctx context.Context, q Session, s tenant.Scope, job, lease uuid.UUID, end memory.JobEnd, now time.Time) error {
-	finished, err := FinishedAt(&end, now)
-	if err != nil {
-		return err
-	}
 	if end.Awaits != uuid.Nil {
 		q.LockJob(s.Tenant(), end.Awaits) // it ends before this is written, or wakes what this writes
 		awaited, ok, err := q.JobByID(ctx, s, end.Awaits)
@@ -144,7 +141,7 @@ func endJob(ctx context.Context, q Session, s tenant.Scope, job, lease uuid.UUID
 			end.Awaits, end.NotBefore = uuid.Nil, time.Time{}
 		}
 	}
-	return q.EndJob(ctx, s.Tenant(), job, lease, end, finished)
+	return q.EndJob(ctx, s.Tenant(), job, lease, end, now)
 }
 
 // FinishedAt checks how a job ends, and returns when it has finished: zero when it waits again.

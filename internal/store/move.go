@@ -111,7 +111,7 @@ func (t *Table) compare(a, b []any) int {
 
 // MoveSchema is the number of the newest migration, whose tables Tables lists. A test compares them
 // with the schema of each engine.
-const MoveSchema = 1
+const MoveSchema = 2
 
 // Tables lists every table of the schema; a table that others refer to comes before them.
 func Tables() []*Table { return tables }
@@ -148,7 +148,7 @@ var tables = []*Table{
 	{Name: "usage", Key: 3, owner: "layer", Columns: parseColumns("tenant:id layer:id note:id access_count:int last_access:time? strength:real heat:real")},
 	{Name: "jobs", Key: 2, mentions: "collection", Columns: parseColumns(`tenant:id id:id collection:id note:id kind:text stage:text state:text seq:int attempts:int
  payload:json? result:json? progress:json? error:text not_before:time? lease:id lease_until:time? created_at:time finished_at:time? claims:int losses:int alone:int trace:text
- awaits:id`)},
+ awaits:id claimed_at:time? worked:int`)},
 	{Name: "reviews", Key: 2, owner: "collection", Columns: parseColumns(`tenant:id id:id collection:id job:id trigger:id state:text confidence:real changes:json read:json
  revision:int reason:text actor:text created_at:time closed_at:time?`)},
 	{Name: "attachments", Key: 3, owner: "collection", mentions: "home", Columns: parseColumns("tenant:id collection:id block:id home:id label:text mode:text at:time")},

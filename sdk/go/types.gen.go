@@ -2224,6 +2224,9 @@ type Job struct {
 	// `failed`: ended with an error that a retry cannot fix. `dead`: used up its tries; somebody
 	// must look at `error`.
 	State JobState `json:"state"`
+
+	// WorkedMs For how long it was worked on, in all tries and stages that have ended. The rest of its time it waited.
+	WorkedMs *float64 `json:"worked_ms,omitempty"`
 }
 
 // JobAccepted defines model for JobAccepted.

@@ -30,7 +30,7 @@ const claimable = "(j.state = 'queued' AND (j.not_before IS NULL OR j.not_before
 const claimAny = `WITH due AS (
  SELECT j.id FROM jobs j WHERE j.tenant = $2 AND j.collection = $3 AND j.stage = $6 AND j.state IN ('queued', 'running') AND %s` + claimable + `
  ORDER BY j.seq LIMIT $7 FOR UPDATE SKIP LOCKED)
-UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.claims + 1 FROM due WHERE j.tenant = $2 AND j.id = due.id`
+UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.claims + 1, claimed_at = $1 FROM due WHERE j.tenant = $2 AND j.id = due.id`
 
 // claimFirst leases the first decide, and only in order: while no other decide is leased, and no
 // earlier job is still to be prepared for the first time. A decide that waits after a failed try or a
@@ -42,7 +42,7 @@ UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.cl
 // sees what the one before it did. The lock of the head would serve too, but claims and writes need
 // not wait for each other. Seq is allocated under the head lock, which is held until the commit, so
 // jobs become visible in order.
-const claimFirst = `UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.claims + 1 FROM (
+const claimFirst = `UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.claims + 1, claimed_at = $1 FROM (
  SELECT j.id, j.seq FROM jobs j WHERE j.tenant = $2 AND j.collection = $3 AND j.stage = 'decide' AND j.state IN ('queued', 'running')
  AND (` + claimable + ` OR j.state = 'queued' AND j.attempts = 0 AND j.losses = 0) ORDER BY j.seq LIMIT 1) first
 WHERE j.tenant = $2 AND j.id = first.id AND j.stage = 'decide' AND ` + claimable + `
@@ -169,11 +169,10 @@ func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid
 		return err
 	}
 	return s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		finished, err := store.FinishedAt(&end, s.now())
+		set, args, err := endAssignments(end, s.now())
 		if err != nil {
 			return err
 		}
-		set, args := endAssignments(end, finished)
 		if err := q.updateLeased(ctx, sc, job, lease, set, args...); err != nil {
 			return err
 		}
@@ -187,12 +186,16 @@ func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid
 	})
 }
 
+// workedUntil is for how long a job j that is held until a time, in microseconds, was held in all.
+const workedUntil = "j.worked + GREATEST(0, (extract(epoch FROM %s::timestamptz - j.claimed_at) * 1000000)::bigint)"
+
 // endAssignments returns what follows SET when a job ends or is given back, with its arguments from $4 on.
-func endAssignments(end memory.JobEnd, finished time.Time) (set string, args []any) {
+func endAssignments(end memory.JobEnd, now time.Time) (set string, args []any, err error) {
+	finished, err := store.FinishedAt(&end, now)
 	return `state = $4, stage = COALESCE(NULLIF($5, ''), j.stage), payload = COALESCE($6::json, j.payload), result = COALESCE($7::json, j.result), error = $8,
  not_before = $9, attempts = $10, finished_at = $11, lease = ` + zeroID + `, lease_until = NULL, claims = 0,
- losses = $12, alone = $13, awaits = $14`,
-		[]any{string(end.State), string(end.Stage), nullJSON(end.Payload), nullJSON(end.Result), end.Error, nullTime(end.NotBefore), end.Attempts, nullTime(finished), end.Losses, end.Alone, end.Awaits}
+ losses = $12, alone = $13, awaits = $14, worked = ` + fmt.Sprintf(workedUntil, "$15"),
+		[]any{string(end.State), string(end.Stage), nullJSON(end.Payload), nullJSON(end.Result), end.Error, nullTime(end.NotBefore), end.Attempts, nullTime(finished), end.Losses, end.Alone, end.Awaits, now}, err
 }
 
 // wake makes the jobs due that await the end of a job. It goes with the next statement.
@@ -201,14 +204,17 @@ func (q *session) wake(tenantID, job uuid.UUID) {
 }
 
 // EndJob implements store.JobWrites, in a transaction that has locked the head of the collection.
-func (q *session) EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, end memory.JobEnd, finished time.Time) error {
-	set, args := endAssignments(end, finished)
+func (q *session) EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, end memory.JobEnd, now time.Time) error {
+	set, args, err := endAssignments(end, now)
+	if err != nil {
+		return err
+	}
 	n, err := q.exec(ctx, "UPDATE jobs j SET "+set+" WHERE j.tenant = $1 AND j.id = $2 AND j.state || '' = 'running' AND j.lease = $3",
 		append([]any{tenantID, job, lease}, args...)...)
 	if err == nil && n == 0 {
 		err = store.ErrLeaseLost
 	}
-	if err == nil && !finished.IsZero() {
+	if err == nil && end.State != memory.JobQueued {
 		q.wake(tenantID, job)
 	}
 	return err

@@ -181,6 +181,9 @@ func TestOpenOtherSchema(t *testing.T) {
 func TestUnreleasedSchema(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
+	if err := postgres.MigrateDown(t.Context(), db.OwnerURL, 1); err != nil {
+		t.Fatal(err)
+	}
 	const last = "INSERT INTO goose_db_version (version_id, is_applied) VALUES (23, true)"
 	run(t, db.OwnerURL, "INSERT INTO goose_db_version (version_id, is_applied) SELECT v, true FROM generate_series(5, 22) v", "INSERT INTO schema_compat VALUES (23, 18)")
 	refused := func(err error, words string) {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -142,7 +143,8 @@ func (q *session) RequeueJob(_ context.Context, j memory.Job, seq int64) error {
 
 // CancelJob implements store.JobWrites. It goes with the next statement.
 func (q *session) CancelJob(_ context.Context, j memory.Job, now time.Time) error {
-	q.later("UPDATE jobs SET state = 'cancelled', lease = $3, lease_until = NULL, finished_at = $4 WHERE tenant = $1 AND id = $2", j.Tenant, j.ID, uuid.Nil, now)
+	q.later("UPDATE jobs j SET state = 'cancelled', lease = $3, lease_until = NULL, finished_at = $4, worked = CASE j.state WHEN 'running' THEN "+fmt.Sprintf(workedUntil, "$4")+
+		" ELSE j.worked END WHERE j.tenant = $1 AND j.id = $2", j.Tenant, j.ID, uuid.Nil, now)
 	q.wake(j.Tenant, j.ID)
 	return nil
 }

@@ -232,13 +232,15 @@ func TestUnreleasedSchema(t *testing.T) {
 		refused(t, err, fault.Conflict, words...)
 	}
 
+	run("ALTER TABLE jobs DROP COLUMN worked") // what later steps added
+	run("ALTER TABLE jobs DROP COLUMN claimed_at")
 	run("INSERT INTO schema_compat VALUES (23, 18)")
 	chain(22)
 	refuse(false, "before the first release", "version 22 of 23")
 	chain(23)
 	refuse(true, "before the first release", "start the gateway")
 	s := openTest(t, Config{Path: b.path})
-	if got, err := s.Schema(t.Context()); err != nil || got != (store.Schema{Current: 1, Known: got.Known, CompatibleFrom: 1}) || got.Known != b.schema.Known {
+	if got, err := s.Schema(t.Context()); err != nil || got != b.schema {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if again, err := s.EnsureAgent(t.Context(), b.scope, "earlier"); err != nil || again.ID != agent.ID {
@@ -248,6 +250,7 @@ func TestUnreleasedSchema(t *testing.T) {
 		t.Error(err)
 	}
 
+	run("DELETE FROM goose_db_version WHERE version_id > 1")
 	run("DROP TABLE schema_compat") // the first of those steps had none
 	refuse(false, "before the first release", "version 1 of 23")
 }

@@ -140,8 +140,8 @@ func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.
 			return orDone(err)
 		}
 		for _, j := range jobs {
-			_, err := q.exec(ctx, "UPDATE jobs SET state = 'running', lease = ?, lease_until = ?, claims = claims + 1 WHERE tenant = ? AND id = ?",
-				lease, until, sc.Tenant(), j.ID)
+			_, err := q.exec(ctx, "UPDATE jobs SET state = 'running', lease = ?, lease_until = ?, claims = claims + 1, claimed_at = ? WHERE tenant = ? AND id = ?",
+				lease, until, now, sc.Tenant(), j.ID)
 			if err != nil {
 				return err
 			}
@@ -249,26 +249,26 @@ func (s *Store) SetAlone(ctx context.Context, sc tenant.Scope, job, lease uuid.U
 // ReleaseJob implements memory.Queue.
 func (s *Store) ReleaseJob(ctx context.Context, sc tenant.Scope, job, lease uuid.UUID, end memory.JobEnd) error {
 	return s.withLease(ctx, ofJob(sc.Tenant()), sc, job, lease, s.writing, func(ctx context.Context, q *session, j memory.Job) error {
-		finished, err := store.FinishedAt(&end, s.now())
-		if err != nil {
-			return err
-		}
-		if err := q.EndJob(ctx, j.Tenant, job, lease, end, finished); err != nil {
+		if err := q.EndJob(ctx, j.Tenant, job, lease, end, s.now()); err != nil {
 			return err
 		}
 		// The job that removed a collection is deleted after all its rows.
-		_, err = q.exec(ctx, `DELETE FROM jobs WHERE tenant = ?1 AND id = ?2 AND state NOT IN ('queued', 'running')
+		_, err := q.exec(ctx, `DELETE FROM jobs WHERE tenant = ?1 AND id = ?2 AND state NOT IN ('queued', 'running')
  AND NOT EXISTS (SELECT 1 FROM collections c WHERE c.tenant = ?1 AND c.id = jobs.collection)`, j.Tenant, j.ID)
 		return err
 	})
 }
 
 // EndJob implements store.JobWrites.
-func (q *session) EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, end memory.JobEnd, finished time.Time) error {
+func (q *session) EndJob(ctx context.Context, tenantID, job, lease uuid.UUID, end memory.JobEnd, now time.Time) error {
+	finished, err := store.FinishedAt(&end, now)
+	if err != nil {
+		return err
+	}
 	n, err := q.exec(ctx, `UPDATE jobs SET state = ?, stage = CASE ?2 WHEN '' THEN stage ELSE ?2 END, payload = CASE ?3 WHEN '' THEN payload ELSE ?3 END,
  result = CASE ?4 WHEN '' THEN result ELSE ?4 END, error = ?5, not_before = ?6, attempts = ?7, finished_at = ?8, lease = zeroblob(16), lease_until = 0, claims = 0,
- losses = ?12, alone = ?13, awaits = ?14 WHERE tenant = ?9 AND id = ?10 AND state = 'running' AND lease = ?11`,
-		end.State, end.Stage, end.Payload, end.Result, end.Error, end.NotBefore, end.Attempts, finished, tenantID, job, lease, end.Losses, end.Alone, end.Awaits)
+ losses = ?12, alone = ?13, awaits = ?14, worked = worked + MAX(0, ?15 - claimed_at) WHERE tenant = ?9 AND id = ?10 AND state = 'running' AND lease = ?11`,
+		end.State, end.Stage, end.Payload, end.Result, end.Error, end.NotBefore, end.Attempts, finished, tenantID, job, lease, end.Losses, end.Alone, end.Awaits, now)
 	if err == nil && n == 0 {
 		err = store.ErrLeaseLost
 	}
@@ -366,7 +366,8 @@ func (q *session) RequeueJob(ctx context.Context, j memory.Job, seq int64) error
 
 // CancelJob implements store.JobWrites.
 func (q *session) CancelJob(ctx context.Context, j memory.Job, now time.Time) error {
-	_, err := q.exec(ctx, "UPDATE jobs SET state = 'cancelled', lease = zeroblob(16), lease_until = 0, finished_at = ? WHERE tenant = ? AND id = ?", now, j.Tenant, j.ID)
+	_, err := q.exec(ctx, `UPDATE jobs SET state = 'cancelled', lease = zeroblob(16), lease_until = 0, finished_at = ?1,
+ worked = worked + CASE state WHEN 'running' THEN MAX(0, ?1 - claimed_at) ELSE 0 END WHERE tenant = ?2 AND id = ?3`, now, j.Tenant, j.ID)
 	if err != nil {
 		return err
 	}

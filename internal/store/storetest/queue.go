@@ -33,6 +33,7 @@ func queueCases() []testCase {
 		{"Upkeep", claimUpkeep},
 		{"Awaits", awaits},
 		{"LostLeases", lostLeases},
+		{"Worked", worked},
 	}
 }
 
@@ -470,6 +471,45 @@ func losses(_ *testing.T, w *world) {
 	w.assertf(w.due(w.clock.Now()) == 1, "the decide is due")
 	jobs, _ = w.claim(c.ID, memory.StageDecide, 1)
 	w.assertf(len(jobs) == 1 && jobs[0].ID == later.ID, "claimed %+v", jobs)
+}
+
+// worked: the time that a job is held counts, in all its stages and until it is canceled; its waits and leases that were lost do not.
+func worked(_ *testing.T, w *world) {
+	c := w.collection("c")
+	j := w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare})
+	assert := func(want time.Duration, when string) {
+		w.t.Helper()
+		got := must(w.Job(w.ctx, w.all, j.ID))(w.t)
+		w.assertf(got.Worked.Round(100*time.Microsecond) == want, "%s it was worked on for %s, not %s", when, got.Worked, want)
+	}
+	held := func(stage memory.Stage, d time.Duration, end memory.JobEnd) {
+		w.t.Helper()
+		w.clock.Advance(time.Minute)
+		_, lease := w.claim(c.ID, stage, 1)
+		w.clock.Advance(d)
+		w.write(c.ID, func(tx memory.Tx) error { return tx.EndJob(w.ctx, j.ID, lease, end) })
+	}
+	assert(0, "before its turn")
+	held(memory.StagePrepare, 1500*time.Microsecond, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide})
+	assert(1500*time.Microsecond, "after its first stage")
+	w.claim(c.ID, memory.StageDecide, 1)
+	w.clock.Advance(2 * time.Hour)
+	held(memory.StageDecide, time.Second, memory.JobEnd{State: memory.JobDead, Attempts: 3})
+	assert(time.Second+1500*time.Microsecond, "after a lease that was lost, and its end")
+	w.clock.Advance(time.Hour)
+	_ = must(w.RetryJob(w.ctx, w.all, j.ID, memory.AuditEntry{}))(w.t)
+	_, lease := w.claim(c.ID, memory.StageDecide, 1)
+	w.clock.Advance(time.Second)
+	w.noError(w.ReleaseJob(w.ctx, w.all, j.ID, lease, memory.JobEnd{State: memory.JobQueued, Stage: memory.StageDecide}))
+	assert(2*time.Second+1500*time.Microsecond, "after it was given back")
+	w.claim(c.ID, memory.StageDecide, 1)
+	w.clock.Advance(time.Second)
+	_ = must(w.CancelJob(w.ctx, w.all, j.ID, memory.AuditEntry{}))(w.t)
+	assert(3*time.Second+1500*time.Microsecond, "when it was canceled")
+	_ = must(w.RetryJob(w.ctx, w.all, j.ID, memory.AuditEntry{}))(w.t)
+	w.clock.Advance(time.Hour)
+	_ = must(w.CancelJob(w.ctx, w.all, j.ID, memory.AuditEntry{}))(w.t)
+	assert(3*time.Second+1500*time.Microsecond, "when it was canceled while it waited")
 }
 
 // endJob: a job's changes and its end are one transaction, which requires the lease.

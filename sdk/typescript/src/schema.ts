@@ -6457,6 +6457,11 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             finished_at?: string;
+            /**
+             * Format: double
+             * @description For how long it was worked on, in all tries and stages that have ended. The rest of its time it waited.
+             */
+            worked_ms?: number;
         };
         Progress: {
             /** Format: int64 */

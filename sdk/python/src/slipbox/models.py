@@ -2637,6 +2637,10 @@ class Job(Model):
     result: dict[str, Any] | None = None
     created_at: AwareDatetime
     finished_at: AwareDatetime | None = None
+    worked_ms: float | None = None
+    """
+    For how long it was worked on, in all tries and stages that have ended. The rest of its time it waited.
+    """
 
 
 class JobList(Model):

@@ -1,0 +1,10 @@
+-- compatible-from: 1
+
+-- +goose Up
+-- When the job was last claimed, and for how many microseconds it was held in all: what is left of its life is its wait.
+ALTER TABLE jobs ADD COLUMN claimed_at timestamptz;
+ALTER TABLE jobs ADD COLUMN worked bigint NOT NULL DEFAULT 0;
+
+-- +goose Down
+ALTER TABLE jobs DROP COLUMN worked;
+ALTER TABLE jobs DROP COLUMN claimed_at;
