@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"container/list"
 	"sync"
 	"weak"
 )
@@ -16,12 +17,16 @@ const (
 // recent knows the small files that were used last.
 type recent struct {
 	mu    sync.Mutex
-	uses  int64
 	bytes int64
-	files map[weak.Pointer[File]]use // weak: a file that was replaced must not stay mapped for this
+	order list.List // of use, the last in front
+	files map[weak.Pointer[File]]*list.Element
 }
 
-type use struct{ at, bytes int64 }
+// use is weak: a file that was replaced must not stay mapped for this.
+type use struct {
+	of    weak.Pointer[File]
+	bytes int64
+}
 
 // Use notes that a file is about to be read. When the small files that were used have more than RecentBytes, those that were not
 // used for longest are unloaded: many small collections take no more memory of the process than some. The zero pointer is not a
@@ -31,7 +36,7 @@ func (d *Dir) Use(p weak.Pointer[File]) {
 	if f == nil || len(f.data) > smallFile {
 		return
 	}
-	for _, old := range d.recent.add(p, int64(len(f.data)), d.RecentBytes) {
+	for _, old := range d.recent.add(use{p, int64(len(f.data))}, d.RecentBytes) {
 		if f := old.Value(); f != nil {
 			f.Unload()
 		}
@@ -39,27 +44,23 @@ func (d *Dir) Use(p weak.Pointer[File]) {
 }
 
 // add adds a use, and returns the files that are dropped to keep a limit. The used one is not.
-func (r *recent) add(p weak.Pointer[File], bytes, limit int64) (dropped []weak.Pointer[File]) {
+func (r *recent) add(u use, limit int64) (dropped []weak.Pointer[File]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if e, known := r.files[u.of]; known {
+		r.order.MoveToFront(e)
+		return nil
+	}
 	if r.files == nil {
-		r.files = map[weak.Pointer[File]]use{}
+		r.files = map[weak.Pointer[File]]*list.Element{}
 	}
-	if _, known := r.files[p]; !known {
-		r.bytes += bytes
-	}
-	r.uses++
-	r.files[p] = use{r.uses, bytes}
+	r.files[u.of] = r.order.PushFront(u)
+	r.bytes += u.bytes
 	for r.bytes > limit && len(r.files) > 1 {
-		oldest := p
-		for f, of := range r.files {
-			if of.at < r.files[oldest].at {
-				oldest = f
-			}
-		}
-		r.bytes -= r.files[oldest].bytes
-		delete(r.files, oldest)
-		dropped = append(dropped, oldest)
+		oldest := r.order.Remove(r.order.Back()).(use) //nolint:errcheck,forcetypeassert // the list has no others
+		delete(r.files, oldest.of)
+		r.bytes -= oldest.bytes
+		dropped = append(dropped, oldest.of)
 	}
 	return dropped
 }
