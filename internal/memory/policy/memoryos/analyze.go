@@ -417,12 +417,8 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 		return err
 	}
 	for i, entry := range entries {
-		key := knowledgeKey(of, entry)
-		repeated := slices.ContainsFunc(known, func(n memory.Note) bool {
-			like, _ := memory.Cosine(vectors[i], n.Vector)
-			return n.Key == key || like >= sameKnowledge
-		})
-		if repeated {
+		key, near := knowledgeKey(of, entry), newParted(vectors[i])
+		if slices.ContainsFunc(known, func(o knowledge) bool { return o.Key == key || near.isNear(&o.parted, sameKnowledge) }) {
 			r.out.Knowledge.Repeated++
 			continue
 		}
@@ -430,7 +426,7 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 		n := policy.DerivedNote(r.d, memory.Note{}, memory.KindKnowledge, key, entry, r.out.Analyst, sources)
 		n.OccurredAt, n.Vector = m.newestTime(sources, r.now), vectors[i]
 		n.Attributes = map[string]any{AttrOf: of, AttrSession: s.note.ID.String(), "reason": reason}
-		known = append(known, n)
+		known = append(known, knowledge{&n, near})
 		r.dec.Puts = append(r.dec.Puts, n)
 		r.dec.Learned = append(r.dec.Learned, memory.Learned{Memory: entry, Event: memory.LearnedAdd, Note: n.ID})
 		r.out.Knowledge.Added++
@@ -455,7 +451,7 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 const QuotedAs = 10
 
 // filled returns how much of the capacity entries take.
-func filled(known []memory.Note) int {
+func filled(known []knowledge) int {
 	quoted := 0
 	for i := range known {
 		if known[i].Analyst == memory.AnalystHeuristic {
@@ -465,23 +461,30 @@ func filled(known []memory.Note) int {
 	return len(known) - quoted + (quoted+QuotedAs-1)/QuotedAs
 }
 
+// knowledge is an entry, to be compared with others.
+type knowledge struct {
+	*memory.Note
+
+	parted parted
+}
+
 // knowledge returns the entries of one kind, oldest first, as they are after what was decided so far: one decision may analyze
 // several sessions.
-func (r *run) knowledge(ctx context.Context, of string) ([]memory.Note, error) {
+func (r *run) knowledge(ctx context.Context, of string) ([]knowledge, error) {
 	if known, ok := r.known[of]; ok {
 		return known, nil
 	}
-	var out []memory.Note
+	var out []knowledge
 	err := policy.EachNote(ctx, r.d, memory.NoteQuery{
 		Kinds: []memory.Kind{memory.KindKnowledge}, Filter: filter.AttributeIs(AttrOf, of), ReadOptions: memory.ReadOptions{Vector: true, Shared: true},
 	}, func(n *memory.Note) {
 		if !slices.Contains(r.dec.Deletes, n.ID) {
-			out = append(out, *n)
+			out = append(out, knowledge{n, newParted(n.Vector)})
 		}
 	})
-	for i := range r.dec.Puts {
-		if n := r.dec.Puts[i]; n.Kind == memory.KindKnowledge && n.Attributes[AttrOf] == of {
-			out = append(out, n)
+	for _, n := range r.dec.Puts {
+		if n.Kind == memory.KindKnowledge && n.Attributes[AttrOf] == of {
+			out = append(out, knowledge{&n, newParted(n.Vector)})
 		}
 	}
 	return out, err
