@@ -1,5 +1,5 @@
 // The calls of programs without code, which docs/nocode.md is about, as their documentation and sources have them: Open WebUI,
-// LibreChat, n8n and AnythingLLM. Their calls of MCP are those of the official client, which ../mcp has.
+// n8n and AnythingLLM. Their calls of MCP are those of the official client, which ../mcp has.
 import assert from 'node:assert/strict'
 
 const { SLIPBOX_URL: url, SLIPBOX_API_KEY: key } = process.env
@@ -14,16 +14,6 @@ async function call(method, path, body, more = {}, status = 200) {
 const chat = (body, more) => call('POST', '/v1/chat/completions', body, more)
 const deltas = stream => stream.split('\n\n').filter(e => e.startsWith('data: {')).map(e => JSON.parse(e.slice(6)))
 const text = events => events.map(e => e.choices[0]?.delta.content ?? '').join('')
-
-/** Waits until a memory has so many messages: an exchange is stored after its answer is sent. */
-async function messages(query, count) {
-  for (let end = Date.now() + 120_000; ; await new Promise(resolve => setTimeout(resolve, 20))) {
-    const answer = await fetch(`${url}/v1/collections/by/messages?${query}`, { headers })
-    const said = answer.ok ? (await answer.json()).items.map(m => m.content) : []
-    if (said.length >= count) return said
-    assert.ok(Date.now() < end, `${said.length} messages`)
-  }
-}
 
 await call('POST', '/v1/collections', { name: 'home', policy: 'none' }, {}, 201)
 
@@ -49,19 +39,16 @@ const titles = await chat({
 }, { authorization: `Bearer ${reading.access_token}` })
 assert.equal(titles.choices[0].message.role, 'assistant')
 
-// LibreChat: the memory of who is signed in, by headers of the endpoint, made on first use.
-const own = { 'slipbox-external': 'user=ida@example.com', 'slipbox-create': 'mem0' }
-const librechat = body => chat({ model: 'slipbox', stream: true, user: '66f0c1', ...body }, own)
-await librechat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'I live in Porto.' }] }] })
-await messages('user=ida%40example.com', 2)
-const asked = await librechat({ messages: [system, { role: 'user', content: 'Where do I live?' }] })
-assert.match(text(deltas(asked)).split('Memory:')[1], /Porto/)
-assert.doesNotMatch(text(deltas(asked)), /Lisbon/)
-
 // n8n: its chat model reads one model, and its node of OpenAI asks for responses.
 assert.equal((await call('GET', `/v1/models/${encodeURIComponent('slipbox@home')}`)).id, 'slipbox@home')
 const answer = await call('POST', '/v1/responses', { model, input: [{ role: 'user', content: [{ type: 'input_text', text: 'Where do I live?' }] }] })
 assert.equal(answer.status, 'completed')
+
+// An exchange is stored after its answer is sent.
+for (let end = Date.now() + 120_000; (await call('GET', '/v1/collections/home/messages')).items.length < 2;) {
+  assert.ok(Date.now() < end, 'nothing is stored')
+  await new Promise(resolve => setTimeout(resolve, 20))
+}
 
 // AnythingLLM: a temperature, a stream, and embeddings of documents in batches.
 const anything = await chat({ model, stream: true, temperature: 0.7, max_tokens: 1024, messages: [system, { role: 'user', content: 'Where do I live?' }] })
