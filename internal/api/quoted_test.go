@@ -140,6 +140,50 @@ func TestTranscriptsAreNotFound(t *testing.T) {
 	}
 }
 
+// Programs shorten turns, and write them in one line. What is left is a transcript as long as it is no accident. People who quote the
+// beginnings of both, as a part of what they say, are found.
+func TestShortenedTranscriptsAreNotFound(t *testing.T) {
+	t.Parallel()
+	turns := map[string][2]string{
+		"english": {
+			"My sister Anna works at Siemens, in the department that builds trains.\n\nShe would like to move to the north, where her friends live.",
+			"Good to know. Trains are built in Krefeld and in Munich, and both are far from the north.\n\n- What does she do there?\n- Which of her friends lives there?",
+		},
+		"chinese": {
+			"我妹妹安娜在西门子工作，她所在的部门负责制造火车，办公室就在慕尼黑的市中心附近，每天坐地铁上班。\n她想搬到北方去，因为她的朋友们都住在那里，她很想念他们。",
+			"很高兴知道。火车在克雷费尔德和慕尼黑制造，这两个地方离北方都很远，坐高铁也需要六个多小时才能到。\n她在那里具体做什么工作呢？她的哪一位朋友住在北方？",
+		},
+	}
+	cut := func(s string, n int) string { return string([]rune(s)[:n]) }
+	folded := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	without := func(s string) string { r := []rune(s); return cut(s, 45) + "…" + string(r[len(r)-15:]) }
+	b := newSystem(t)
+	for language, turn := range turns {
+		asked, answered := turn[0], turn[1]
+		for name, c := range map[string]struct {
+			said  string
+			found bool
+		}{
+			"in one line":       {"Name it.\n- User: " + folded(asked) + "\n- Assistant: " + folded(answered), false},
+			"cut off":           {"Name it.\n\nUser: " + cut(asked, 44) + "…\nAssistant: " + cut(answered, 44) + "…\n\nThe name:", false},
+			"the answer alone":  {"Name it.\n\nUser: " + asked + "\nAssistant: " + cut(answered, 44) + " [...]", false},
+			"without middles":   {"<chat>\nUSER: " + without(asked) + "\nASSISTANT: " + without(answered) + "\n</chat>", false},
+			"in JSON":           {"[{\"role\":\"user\",\"content\":\"" + cut(asked, 44) + "\"},{\"role\":\"assistant\",\"content\":\"" + cut(answered, 44) + "\"}]", false},
+			"a few words":       {"Name it.\n\nUser: " + cut(asked, 12) + "\nAssistant: " + cut(answered, 12), true},
+			"a quotation":       {"I said \"" + cut(asked, 44) + "…\"\nand you \"" + cut(answered, 44) + "…\"\nNow I live in Oslo with my dog Rex.", true},
+			"words between":     {"I said: " + cut(asked, 44) + "…\nNow I live in Oslo with my dog Rex, and work in the harbor from six to two.\nYou said: " + cut(answered, 44), true},
+			"one more question": {"Human: " + cut(asked, 44) + "…\nAI: " + cut(answered, 44) + "…\nHuman: I live in Oslo with my dog Rex.\nAI:", true},
+		} {
+			space := b.space(t, strings.ToLower(strings.ReplaceAll(name+"-"+language, " ", "-")), "mem0")
+			b.call(t, "one", "POST", space+"/messages", encode(t, map[string]any{"messages": []any{
+				map[string]any{"role": "user", "content": asked}, map[string]any{"role": "assistant", "content": answered},
+			}})).want(http.StatusAccepted)
+			b.ask(t, "chat completions", space, c.said)
+			b.checkFound(t, name+", "+language, space, c.said, c.found)
+		}
+	}
+}
+
 // soonAfter is longer than half of the time in which a program asks.
 const soonAfter = 8 * time.Second
 

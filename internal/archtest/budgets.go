@@ -19,7 +19,7 @@ func Budgets() map[string]int {
 		"internal/worker":                           750,
 		"internal/api/route":                        120,
 		"internal/memory":                           4950,
-		"internal/memory/notes":                     7230,
+		"internal/memory/notes":                     7280,
 		"internal/memory/block":                     450,
 		"internal/memory/engine":                    5150,
 		"internal/memory/recall":                    6575,

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -16,6 +17,8 @@ const (
 	quotable     = 12 // newest messages that are looked for in a new one
 	betweenTurns = 64 // bytes that a transcript has at most between two turns: who speaks
 	leastQuoted  = 12 // letters and digits of a turn and its answer together
+	leastCut     = 40 // characters with which a turn begins that a program cut off
+	leastTail    = 12 // characters with which one ends whose middle it left out
 )
 
 // soon is how long behind an answer a program asks about the conversation. A person does not read it, copy both sides into another
@@ -53,10 +56,10 @@ func (n *Service) markQuoted(ctx context.Context, s tenant.Scope, c *memory.Coll
 		return err
 	}
 	for m, content := range texts {
-		if !quotesTurn(content, newest) {
+		programs := !alone.IsZero() && isProgramsWork(content, newest, alone)
+		if !programs && !quotesTurn(content, newest) {
 			continue
 		}
-		programs := !alone.IsZero() && isProgramsWork(content, newest, alone)
 		for _, of := range list {
 			if of.exchange == m.exchange {
 				of.note.Attributes[memory.AttrRecall] = true
@@ -85,9 +88,9 @@ func quotesTurn(content string, newest []memory.Note) bool {
 	return false
 }
 
-// isProgramsWork reports whether a request of its own has only a transcript that a program made: a turn of the collection and its answer
-// are lines of it, each behind the name of who speaks, the person says nothing later in it, and it came so soon behind the answer,
-// or behind another request of the kind, that nobody can have written it.
+// isProgramsWork reports whether a request of its own has only a transcript that a program made: a turn of the collection and its
+// answer, or enough of their beginnings, are lines of it, each behind the name of who speaks, the person says nothing later in it, and
+// it came so soon behind the answer, or behind another request of the kind, that nobody can have written it.
 func isProgramsWork(content string, newest []memory.Note, came time.Time) bool {
 	var last time.Time // when the newest of the turn's answer and the programs' requests behind it was stored
 	for i := range newest {
@@ -102,16 +105,60 @@ func isProgramsWork(content string, newest []memory.Note, came time.Time) bool {
 		if asked.Role != memory.RoleUser || answered.Role != memory.RoleAssistant || came.Sub(latest(last, newest[i].CreatedAt)) > soon {
 			continue
 		}
-		before, rest, ok := strings.Cut(content, strings.TrimSpace(asked.Content))
+		before, rest, ok := cutTurn(content, asked.Content)
 		if !ok {
 			continue
 		}
-		between, behind, ok := strings.Cut(rest, strings.TrimSpace(answered.Content))
+		between, behind, ok := cutTurn(rest, answered.Content)
 		if ok && strings.Contains(between, "\n") && len(between) <= betweenTurns && quote.Speaker(between) != "" && quote.Closes(before, behind) {
 			return true
 		}
 	}
 	return false
+}
+
+// cutTurn returns what is before and behind a turn in a text. The program may have left out the turn's end or middle.
+func cutTurn(text, turn string) (before, behind string, ok bool) {
+	turn = oneSpaced(turn)
+	first, _ := utf8.DecodeRuneInString(turn)
+	for at, r := range text {
+		if r != first {
+			continue
+		}
+		behind, unsaid := behindTurn(text[at:], turn)
+		if unsaid == "" {
+			return text[:at], behind, turn != ""
+		}
+		if utf8.RuneCountInString(text[at:len(text)-len(behind)]) < leastCut {
+			continue
+		}
+		if left := []rune(unsaid); len(left) >= leastTail {
+			end := string(left[len(left)-leastTail:])
+			if i := strings.Index(behind, end); i >= 0 && i <= len(unsaid) {
+				behind = behind[i+len(end):]
+			}
+		}
+		return text[:at], behind, true
+	}
+	return "", "", false
+}
+
+// behindTurn returns what is behind a turn with which a text begins, and what the text leaves out at the turn's end. Spaces and ends of
+// lines are the same.
+func behindTurn(text, turn string) (behind, unsaid string) {
+	for turn != "" {
+		want, n := utf8.DecodeRuneInString(turn)
+		got, m := utf8.DecodeRuneInString(text)
+		if want == ' ' && unicode.IsSpace(got) {
+			text, turn = strings.TrimLeftFunc(text, unicode.IsSpace), turn[n:]
+			continue
+		}
+		if m == 0 || got != want {
+			break
+		}
+		text, turn = text[m:], turn[n:]
+	}
+	return text, turn
 }
 
 func latest(a, b time.Time) time.Time {
