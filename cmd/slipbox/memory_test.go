@@ -275,6 +275,17 @@ func TestFiles(t *testing.T) {
 	if out := p.pipe(t, "", "file", "list", "--user", "nora", "--text"); !strings.Contains(out, `mill "old".txt`) || !strings.Contains(out, "ready") {
 		t.Errorf("the files are %s", out)
 	}
+	later := filepath.Join(t.TempDir(), "later.txt")
+	if err := os.WriteFile(later, []byte("The mill was sold.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.pipe(t, "", "watch", object(t, p.pipe(t, "", "file", "add", later, "--user", "nora"))["job"].(map[string]any)["id"].(string))
+	for order, olderFirst := range map[string]bool{"updated": false, "newest": false, "oldest": true} {
+		out := p.pipe(t, "", "file", "list", "--user", "nora", "--text", "--order", order)
+		if (strings.Index(out, `mill "old"`) < strings.Index(out, "later.txt")) != olderFirst {
+			t.Errorf("%s: %s", order, out)
+		}
+	}
 	if out := p.pipe(t, "", "search", "--user", "nora", "valve"); !strings.Contains(out, "green") {
 		t.Errorf("found %s", out)
 	}

@@ -205,6 +205,11 @@ func (b *system) useTools(t *testing.T, c mcpClient) {
 	if lists, shown := c.use("list_collections", map[string]any{"limit": 10}); len(lists["collections"].([]any)) != 2 || !strings.Contains(shown, "auth0|日本/../x") {
 		t.Errorf("collections: %s", shown)
 	}
+	for order, named := range map[string]bool{"newest": true, "oldest": false} {
+		if lists, _ := c.use("list_collections", map[string]any{"limit": 1, "order": order}); (lists["collections"].([]any)[0].(map[string]any)["name"] == "named") != named {
+			t.Errorf("the %s collection: %v", order, lists)
+		}
+	}
 	if fork, _ := c.use("clone_collection", map[string]any{"collection": space, "name": "try"}); fork["name"] != "try" {
 		t.Errorf("clone: %v", fork)
 	}

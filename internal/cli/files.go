@@ -110,17 +110,20 @@ func (s *screen) uploaded(got slipbox.FileAccepted) error {
 }
 
 func (c *cli) fileList() *cobra.Command {
+	var order string
 	var limit int
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the files of a collection, oldest first", Example: "  slipbox file list -c handbook", Args: command.NoArgs,
+		Use: "list", Short: "List the files of a collection, the last changed first", Example: "  slipbox file list -c handbook", Args: command.NoArgs,
 		RunE: c.run(func(cmd *cobra.Command, _ []string, to *client) error {
 			path, query, err := c.target(to)
 			if err != nil {
 				return err
 			}
+			query.Set("order", order)
 			return listed(cmd, c, to, path+"/files", query, limit, "no files", c.out.file)
 		}),
 	}
+	orderFlag(cmd, &order, noteOrders)
 	limitFlag(cmd, &limit, "files")
 	return cmd
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/slipboxhq/slipbox/internal/app/command"
 )
 
+// noteOrders are the orders of lists of notes.
+const noteOrders = "updated, newest or oldest"
+
 func orderFlag(cmd *cobra.Command, order *string, orders string) {
 	cmd.Flags().StringVar(order, "order", "updated", "the `order`: "+orders)
 }
@@ -92,7 +95,7 @@ func (c *cli) notes() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&kind, "kind", "", "only notes of this `kind`, such as fact")
-	orderFlag(cmd, &order, "updated, newest or oldest")
+	orderFlag(cmd, &order, noteOrders)
 	limitFlag(cmd, &limit, "notes")
 	return cmd
 }

@@ -109,7 +109,7 @@ func definitions() []definition {
 		},
 		{
 			name: "list_collections", title: "List collections", operation: "listCollections", kind: reads, output: outCollections,
-			description: "Lists the collections that the key can use.", fields: []string{"limit", "cursor", "name", "user"}, run: listCollections,
+			description: "Lists the collections that the key can use.", fields: []string{"limit", "cursor", "name", "user", "order"}, run: listCollections,
 		},
 		{
 			name: "fork", title: "Fork a memory", operation: "cloneCollection", target: targetCollection, kind: adds, output: outCollection,
