@@ -111,8 +111,8 @@ function LongTerm({ collection, fresh }: { collection: string; fresh: number }) 
   const { api } = useShared()
   const read = useLoad(async signal => ({
     profile: await api.call('get', '/v1/collections/{collection}/profile', { signal, path: { collection } }),
-    user: await api.call('get', '/v1/collections/{collection}/knowledge', { signal, path: { collection }, query: { of: 'user', limit: 100 } }),
-    assistant: await api.call('get', '/v1/collections/{collection}/knowledge', { signal, path: { collection }, query: { of: 'assistant', limit: 100 } }),
+    user: await api.call('get', '/v1/collections/{collection}/knowledge', { signal, path: { collection }, query: { of: 'user', order: 'newest', limit: 100 } }),
+    assistant: await api.call('get', '/v1/collections/{collection}/knowledge', { signal, path: { collection }, query: { of: 'assistant', order: 'newest', limit: 100 } }),
   }), [collection], fresh)
   return (
     <Read of={read}>

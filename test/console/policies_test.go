@@ -66,6 +66,10 @@ func TestConsolePolicies(t *testing.T) {
 	}
 	b.step("heats that are equal are said once, without bars", at(even, "memory"), text("All of these have the same heat: "), holds(`document.querySelectorAll(".cards > .card").length === 2 && document.querySelectorAll("svg.heat").length === 0`))
 	b.look("tiers-even")
+	for _, known := range []string{"Nora knits.", "Nora sails."} {
+		g.post(t, "/v1/collections/"+even+"/notes", map[string]any{"content": known, "kind": "knowledge", "infer": false, "attributes": map[string]any{"of": "user"}})
+	}
+	b.step("what is known, the newest first", chromedp.Reload(), text("Nora knits."), holds(`document.body.innerText.indexOf("Nora sails.") < document.body.innerText.indexOf("Nora knits.")`))
 	b.step("a session with its pages", at(tiers, "memory"), opened("of-memoryos"), click(`.cards .cover`), text("Pages"), text("recency"), text("here because"))
 	b.look("session")
 
