@@ -40,6 +40,13 @@ func parseBody(raw []byte) (*body, error) {
 	if err != nil {
 		return nil, err
 	}
+	for i, f := range fields {
+		// Programs that take it from a setting send it in quotes, which few endpoints read.
+		var tokens json.Number
+		if slices.Contains(tokenFields, f.name) && json.Unmarshal(f.raw, &tokens) == nil && tokens != "" {
+			fields[i].raw = json.RawMessage(tokens)
+		}
+	}
 	b := &body{fields: fields}
 	if err := b.decodeFields(); err != nil {
 		return nil, err
