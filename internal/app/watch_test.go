@@ -178,6 +178,7 @@ func addIsOneTrace(t *testing.T, w *watchedTest, jobs string) {
 		return len(byName["POST /v1/collections/:collection/notes"]) == 1 && len(byName["job note prepare"]) == 1 && len(byName["job note decide"]) == 1
 	})
 	checkSpanCount(t, slices.Collect(maps.Values(at)), maxAddSpans)
+	checkLangfuse(t, slices.Collect(maps.Values(at)), "generation", "embedding")
 	for id, s := range at {
 		if _, ok := at[s.Parent]; !ok && s.Parent != caller {
 			t.Errorf("%s (%s) has no parent", s.Name, id)
@@ -315,6 +316,7 @@ func searchIsOneTrace(t *testing.T, w *watchedTest) {
 			return i >= 0
 		})
 		checkSpanCount(t, spans, maxSearchSpans)
+		checkLangfuse(t, spans, "retriever")
 		for _, name := range c.want {
 			found := slices.IndexFunc(spans, func(s telemetrytest.Span) bool { return s.Name == name })
 			if found < 0 || spans[found].Parent != request.ID && name != "embeddings an-embedder" {
@@ -329,6 +331,62 @@ func searchIsOneTrace(t *testing.T, w *watchedTest) {
 			t.Errorf("%s has %v", c.what, a)
 		}
 	}
+}
+
+// checkLangfuse verifies that Langfuse takes calls of models as generations and embeddings, with a model and tokens, searches as
+// retrievals, and all else as plain spans; and that the spans have each kind in want.
+func checkLangfuse(t *testing.T, spans []telemetrytest.Span, want ...string) {
+	t.Helper()
+	for _, s := range spans {
+		kind := "span"
+		switch {
+		case strings.HasPrefix(s.Name, "chat "):
+			kind = "generation"
+		case strings.HasPrefix(s.Name, "embeddings "):
+			kind = "embedding"
+		case s.Name == "index.search":
+			kind = "retriever"
+		}
+		if got := langfuseKind(s.Attributes); got != kind {
+			t.Errorf("Langfuse takes %s for a %s, want a %s: %v", s.Name, got, kind, s.Attributes)
+		}
+		if kind == "generation" && (s.Attributes["gen_ai.usage.input_tokens"] == "" || s.Attributes["gen_ai.usage.output_tokens"] == "") {
+			t.Errorf("%s has no tokens: %v", s.Name, s.Attributes)
+		}
+		want = slices.DeleteFunc(want, func(k string) bool { return k == kind })
+	}
+	if len(want) > 0 {
+		t.Errorf("no span is a %v", want)
+	}
+}
+
+// langfuseKind returns what Langfuse takes a span for, by the attributes that it documents, in their order.
+func langfuseKind(a map[string]string) string {
+	if kind := a["langfuse.observation.type"]; kind != "" {
+		return kind
+	}
+	inference := map[string]string{"RETRIEVER": "retriever", "LLM": "generation", "EMBEDDING": "embedding", "CHAIN": "chain", "AGENT": "agent", "TOOL": "tool"}
+	if kind := inference[a["openinference.span.kind"]]; kind != "" {
+		return kind
+	}
+	operation := map[string]string{
+		"chat": "generation", "completion": "generation", "text_completion": "generation", "generate_content": "generation", "generate": "generation",
+		"embeddings": "embedding", "invoke_agent": "agent", "create_agent": "agent", "execute_tool": "tool",
+	}
+	if kind := operation[a["gen_ai.operation.name"]]; kind != "" {
+		return kind
+	}
+	for _, tool := range []string{"gen_ai.tool.name", "gen_ai.tool.call.id"} {
+		if a[tool] != "" {
+			return "tool"
+		}
+	}
+	for _, model := range []string{"gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "model"} {
+		if a[model] != "" {
+			return "generation"
+		}
+	}
+	return "span"
 }
 
 // Requests name their operation on memory as the conventions for generative AI do.

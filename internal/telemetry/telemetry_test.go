@@ -3,12 +3,15 @@ package telemetry_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -201,6 +204,37 @@ func TestServiceNameFromEnvironment(t *testing.T) {
 	emit(t, tel, slog.New(slog.DiscardHandler))
 	if spans := r.Spans(); len(spans) != 1 || spans[0].Service != "mine" {
 		t.Errorf("spans are %+v", spans)
+	}
+}
+
+// Langfuse takes traces in protobuf at a path of its own, and knows who sends them by a header.
+func TestTracesGoToLangfuse(t *testing.T) {
+	r := telemetrytest.New(t)
+	behind, err := url.Parse(r.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(behind) }}
+	langfuse := httptest.NewServer(http.StripPrefix("/api/public/otel", http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if public, secret, ok := req.BasicAuth(); !ok || public != "pk-lf-1" || secret != "sk-lf-2>>>>" || req.Header.Get("Content-Type") != "application/x-protobuf" {
+			t.Errorf("%s %v", req.URL, req.Header)
+		}
+		proxy.ServeHTTP(w, req)
+	})))
+	t.Cleanup(langfuse.Close)
+	for k, v := range map[string]string{
+		"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none", "OTEL_EXPORTER_OTLP_ENDPOINT": langfuse.URL + "/api/public/otel",
+		"OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Basic " + base64.StdEncoding.EncodeToString([]byte("pk-lf-1:sk-lf-2>>>>")), // has + and =
+	} {
+		t.Setenv(k, v)
+	}
+	tel, err := telemetry.Start(t.Context(), telemetry.Config{Service: "slipbox-test", Getenv: os.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	emit(t, tel, slog.New(slog.DiscardHandler))
+	if spans := r.Spans(); len(spans) != 1 || spans[0].Name != "the work" || len(r.Metrics()) > 0 || len(r.Logs()) > 0 {
+		t.Errorf("%+v, %v, %v", spans, r.Metrics(), r.Logs())
 	}
 }
 
