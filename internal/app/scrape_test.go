@@ -276,12 +276,18 @@ func TestAlerts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tests struct {
-		Tests []struct {
-			Name string `yaml:"name"`
-		} `yaml:"tests"`
+	var cases []string
+	for _, name := range []string{"rules_test.yaml", "rules_hours_test.yaml"} {
+		var file struct {
+			Tests []struct {
+				Name string `yaml:"name"`
+			} `yaml:"tests"`
+		}
+		readYAML(t, filepath.Join(deployDir, "prometheus", name), &file)
+		for _, c := range file.Tests {
+			cases = append(cases, c.Name)
+		}
 	}
-	readYAML(t, filepath.Join(deployDir, "prometheus", "rules_test.yaml"), &tests)
 	rules := map[string]bool{}
 	for _, r := range readRules(t) {
 		rules[r.Alert] = true
@@ -293,11 +299,7 @@ func TestAlerts(t *testing.T) {
 			t.Errorf("the alert %s leads to %q, which %s does not have beside it", r.Alert, r.Annotations.RunbookURL, watchingPage)
 		}
 		for _, way := range []string{" fires: ", " is silent: "} {
-			if !slices.ContainsFunc(tests.Tests, func(c struct {
-				Name string `yaml:"name"`
-			}) bool {
-				return strings.HasPrefix(c.Name, r.Alert+way)
-			}) {
+			if !slices.ContainsFunc(cases, func(name string) bool { return strings.HasPrefix(name, r.Alert+way) }) {
 				t.Errorf("no case shows that %s%s", r.Alert, way)
 			}
 		}
@@ -308,7 +310,7 @@ func TestAlerts(t *testing.T) {
 		}
 	}
 	promtool := installPromtool(t)
-	for _, args := range [][]string{{"check", "rules", "rules.yaml"}, {"test", "rules", "rules_test.yaml"}} {
+	for _, args := range [][]string{{"check", "rules", "rules.yaml"}, {"test", "rules", "rules_test.yaml", "rules_hours_test.yaml"}} {
 		check := exec.CommandContext(t.Context(), promtool, args...)
 		check.Dir = filepath.Join(deployDir, "prometheus")
 		if out, err := check.CombinedOutput(); err != nil {
