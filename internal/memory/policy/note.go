@@ -15,7 +15,7 @@ import (
 const PageSize = 500
 
 // EachNote calls each for every note of a query, oldest id first. It reads page by
-// page; the note is valid until each returns.
+// page; each may keep the note, with the rest of its page.
 func EachNote(ctx context.Context, d memory.Desk, q memory.NoteQuery, each func(*memory.Note)) error {
 	if q.Limit = PageSize; q.Shared { // what is kept is not read
 		q.Limit = 20 * PageSize
