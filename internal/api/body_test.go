@@ -66,7 +66,8 @@ func numbered(n int) string {
 
 // A wrong body of any operation is refused, and costs little more memory than itself. Each field of
 // an operation is tried with lists, objects and texts beyond their limits that are wrong in every
-// element. Operations whose bodies have the same form and limit take turns with the largest. TestHostileRequests of cmd/gateway tries larger bodies, and measures the process.
+// element. Operations whose bodies have the same form and limit take turns with the largest. TestHostileRequests
+// of cmd/gateway tries larger bodies, and measures the process.
 func TestWrongBodiesAreCheap(t *testing.T) { //nolint:paralleltest // measures allocations
 	ops := jsonOperations(t)
 	handlers := map[string]handler{}
