@@ -9,6 +9,15 @@ const hour = 3_600_000 // an upload of a large file takes long
 /** How dates may be written, where a file does not show it. */
 const writings = { DMY: 'day, month, year', MDY: 'month, day, year', YMD: 'year, month, day' } as const
 type Dates = keyof typeof writings
+/** How a person gets a file out of a program: the words of the pages in docs/history, which a gateway does not serve. */
+const ways = {
+  ChatGPT: 'Settings, Data controls, Export data. A mail brings a link to a zip: take it whole.',
+  Claude: 'Settings, Privacy, Export data, on the web or in the desktop program. A mail brings a link to a zip, which ends after a day.',
+  WhatsApp: 'One chat at a time. Android: open it, ⋮, More, Export chat. iPhone: its name, Export Chat. Without media it takes more messages.',
+  Slack: 'An owner of the workspace exports: Settings, Workspace settings, Import/Export Data.',
+  Telegram: 'In the desktop program: ⋮, Export chat history in a chat, or Settings, Advanced, Export Telegram data. Choose Machine-readable JSON.',
+  'Obsidian, Logseq': 'The folder of the vault or graph, as a zip.',
+} as const
 /** A document is no history: its text is kept as passages. */
 const isDocument = (of: File) => /\.(pdf|docx|html?|csv)$/i.test(of.name)
 
@@ -62,6 +71,12 @@ export function ImportFile({ to, close, done }: { to: string; close: () => void;
           {id => <input id={id} type="file" disabled={busy} onChange={e => look(e.currentTarget.files?.[0])} />}
         </Field>
       </div>
+      {!file && (
+        <details>
+          <summary>How do I get it?</summary>
+          {Object.entries(ways).map(([program, way]) => <p key={program} class="small"><strong>{program}</strong>: {way}</p>)}
+        </details>
+      )}
       {unclear && (
         <Field label="How are its dates written?" hint="The file has no date from which this can be told.">
           {id => (

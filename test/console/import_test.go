@@ -32,7 +32,9 @@ func TestConsoleImport(t *testing.T) {
 	}
 
 	b.step("sign in", chromedp.Navigate(g.url+"/console#key="+g.key), text("ben"), chromedp.Navigate(g.url+"/console#/c/"+c+"/notes"), text("Nothing is remembered here yet"))
-	b.step("what is no export is refused", inHead("Add"), button("A file"), choose(strange), text("not recognized"), holds(`document.querySelector("dialog button[type=submit]").disabled`))
+	b.step("the form says how to get a file", inHead("Add"), button("A file"), click(`//dialog//summary[normalize-space()="How do I get it?"]`), text("Settings, Data controls, Export data."))
+	b.look("import-how")
+	b.step("what is no export is refused", choose(strange), text("not recognized"), holds(`document.querySelector("dialog button[type=submit]").disabled`))
 	b.look("import-refused")
 	day := filepath.Join(t.TempDir(), "day.txt")
 	if err := os.WriteFile(day, []byte("3/4/26, 09:00 - Nora: We met.\n3/4/26, 09:01 - Nora: It rained.\n"), 0o600); err != nil {
