@@ -2,4 +2,4 @@ module github.com/slipboxhq/slipbox/sdk/go
 
 go 1.26.0
 
-require github.com/oapi-codegen/nullable v1.1.0
+require github.com/oapi-codegen/nullable v1.2.0
