@@ -11,7 +11,7 @@
 //
 //	raced race            what the race detector runs
 //	raced long            the tests in files that it leaves out
-//	raced rest            the packages of which it does not run all
+//	raced rest            the tests of packages of which it does not run all
 //	raced all             every package; tests that start programs or measure are a line of their own
 //	raced meet PACKAGE... the tests of these packages that start goroutines
 package main
@@ -82,15 +82,16 @@ func (t tree) lines(args []string) ([]string, error) {
 
 	switch {
 	case slices.Equal(args, []string{"race"}):
-		return []string{packages(whole), t.byName(others, (*tests).concurrent)}, nil
+		return []string{packages(whole), t.byName("run", others, (*tests).concurrent)}, nil
 	case slices.Equal(args, []string{"long"}):
-		return []string{t.byName(whole, (*tests).unraced)}, nil
+		return []string{t.byName("run", whole, (*tests).unraced)}, nil
 	case slices.Equal(args, []string{"rest"}):
-		return []string{packages(without(others, outside)), "-count=1 " + packages(outside)}, nil
+		parted := slices.DeleteFunc(slices.Clone(others), func(dir string) bool { return len(t[dir].concurrent()) == 0 })
+		return []string{t.byName("skip", parted, (*tests).concurrent), packages(without(without(others, parted), outside)), "-count=1 " + packages(outside)}, nil
 	case slices.Equal(args, []string{"all"}):
 		return []string{packages(without(t.tested(), outside)), "-count=1 " + packages(outside) + " " + processes}, nil
 	case len(args) > 1 && args[0] == "meet":
-		return []string{t.byName(args[1:], (*tests).concurrent)}, nil
+		return []string{t.byName("run", args[1:], (*tests).concurrent)}, nil
 	}
 	return nil, errors.New("the argument is race, long, rest, all, or meet with packages")
 }
@@ -136,13 +137,13 @@ func (t tree) whole() ([]string, error) {
 
 func packages(dirs []string) string { return "./" + strings.Join(dirs, " ./") }
 
-// byName returns the arguments that run some tests of these packages.
-func (t tree) byName(dirs []string, choose func(*tests) []string) string {
+// byName returns the arguments that run, or skip, some tests of these packages.
+func (t tree) byName(flag string, dirs []string, choose func(*tests) []string) string {
 	var names, from []string
 	for _, dir := range dirs {
 		if chosen := choose(t[dir]); len(chosen) > 0 {
 			names, from = append(names, chosen...), append(from, dir)
 		}
 	}
-	return fmt.Sprintf("-run '^(%s)$' %s", strings.Join(names, "|"), packages(from))
+	return fmt.Sprintf("-%s '^(%s)$' %s", flag, strings.Join(names, "|"), packages(from))
 }

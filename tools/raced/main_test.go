@@ -38,6 +38,8 @@ func TestLines(t *testing.T) {
 		"locks/a_test.go":       plain,
 		"once/a.go":             "package a\nimport \"sync\"\nvar read = sync.OnceValue(f)",
 		"once/a_test.go":        "package a\nfunc TestMany() { all() }\nfunc TestOne() { one() }\nfunc all() { go one() }\nfunc one() {}",
+		"once/long_test.go":     "//go:build !race\n\npackage a\nfunc TestLongMany() { all() }",
+		"plain/a_test.go":       plain,
 		"bare/a.go":             "package a\nfunc f() { go f() }",
 		"cmd/a/a_test.go":       "package a\nfunc TestAll() { go f() }",
 		"other/go.mod":          "module other",
@@ -49,8 +51,8 @@ func TestLines(t *testing.T) {
 	for mode, want := range map[string][]string{
 		"race":              {"./goes ./locks ./waits", "-run '^(TestMeet|TestMany)$' ./internal/api ./once"},
 		"long":              {"-run '^(TestLong)$' ./goes"},
-		"rest":              {"./internal/api ./once", "-count=1 ./deploy ./docs/examples ./internal/archtest"},
-		"all":               {"./internal/api ./goes ./locks ./once ./waits", "-count=1 ./deploy ./docs/examples ./internal/archtest " + processes},
+		"rest":              {"-skip '^(TestMeet|TestMany)$' ./internal/api ./once", "./plain", "-count=1 ./deploy ./docs/examples ./internal/archtest"},
+		"all":               {"./internal/api ./goes ./locks ./once ./plain ./waits", "-count=1 ./deploy ./docs/examples ./internal/archtest " + processes},
 		"meet internal/api": {"-run '^(TestMeet)$' ./internal/api"},
 	} {
 		if got, err := m.lines(strings.Fields(mode)); err != nil || !slices.Equal(got, want) {

@@ -85,7 +85,8 @@ func (p *tests) add(name string, file *ast.File) {
 // unraced returns the tests that the race detector leaves out.
 func (p *tests) unraced() []string { return p.long }
 
-// concurrent returns the tests that start goroutines, by themselves or by a function of the package's tests.
+// concurrent returns the tests that start goroutines, by themselves or by a function of the package's tests, and that the race
+// detector does not leave out.
 func (p *tests) concurrent() []string {
 	for changed := true; changed; {
 		changed = false
@@ -97,8 +98,9 @@ func (p *tests) concurrent() []string {
 			}
 		}
 	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(p.starts)), func(name string) bool { return !isTest(name) || !p.starts[name] })
-	return names
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(p.starts)), func(name string) bool {
+		return !isTest(name) || !p.starts[name] || slices.Contains(p.long, name)
+	})
 }
 
 func isTest(name string) bool {
