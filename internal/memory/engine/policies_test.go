@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -282,6 +283,7 @@ type trouble struct {
 	timeout time.Duration
 	passed  bool // a failed exchange is skipped, so later ones may be decided first
 	bad     bool // the model answers, but its answer is useless: a policy may continue without it
+	alike   bool // internal/llm makes the same failure of these: at night with every policy, else with some
 	pwned   bool // the answers must leave no trace
 }
 
@@ -297,11 +299,12 @@ func TestPoliciesAndTrouble(t *testing.T) {
 		"down":         {},
 		"open breaker": {breaker: 2, passed: true},
 		"429":          {reply: always(llmtest.Status(429, time.Second))},
-		"500":          {reply: always(llmtest.Status(500, 0))},
-		"timeout":      {reply: always(llmtest.Hang()), timeout: time.Second}, // a good answer must not take as long on a busy machine
-		"cut":          {reply: always(llmtest.CutBody())},
-		"no JSON":      {reply: always(llmtest.NotJSON())},
-		"no choices":   {reply: always(llmtest.NoChoices())},
+		"500":          {reply: always(llmtest.Status(500, 0)), alike: true},
+		// A good answer must not take as long as the timeout on a busy machine.
+		"timeout":      {reply: always(llmtest.Hang()), timeout: time.Second, alike: true},
+		"cut":          {reply: always(llmtest.CutBody()), alike: true},
+		"no JSON":      {reply: always(llmtest.NotJSON()), alike: true},
+		"no choices":   {reply: always(llmtest.NoChoices()), alike: true},
 		"garbage":      {reply: always(llmtest.Text("I would rather not say")), bad: true},
 		"wrong schema": {reply: always(llmtest.WrongSchema()), bad: true},
 		"refusal":      {reply: always(llmtest.Refusal("I can't help with that.")), bad: true},
@@ -314,10 +317,13 @@ func TestPoliciesAndTrouble(t *testing.T) {
 	everyPolicy(t, func(t *testing.T, name string) {
 		t.Helper()
 		want := expectedDigest(t, name, options{}, talk...)
-		for _, kind := range slices.Sorted(maps.Keys(rows)) {
+		for i, kind := range slices.Sorted(maps.Keys(rows)) {
+			r := rows[kind]
+			if r.alike && (i+len(name))%3 != 0 && os.Getenv("SLIPBOX_SETUPS") != "all" {
+				continue
+			}
 			t.Run(kind, func(t *testing.T) {
 				t.Parallel()
-				r := rows[kind]
 				w := newPolicyWorld(t, name, options{breaker: r.breaker, timeout: r.timeout})
 				said := w.exchange(w.c.ID, 0, talk[0])
 				w.settle()
