@@ -41,7 +41,7 @@ func CopyValue(v any) any {
 
 // Matches reports whether a note matches a filter, which may be nil.
 func (n *Note) Matches(e filter.Expr) bool {
-	return filter.Match(e, n.FilterRecord())
+	return e == nil || filter.Match(e, n.FilterRecord())
 }
 
 // FilterRecord returns a note as filters see it.

@@ -380,6 +380,9 @@ func (d *desk) listMatching(ctx context.Context, q *memory.NoteQuery) (notes []m
 func (d *desk) recordListed(notes []memory.Note) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if len(d.listed) == 0 {
+		d.listed = make(map[uuid.UUID]memory.Version, len(notes)) // of some policies thousands
+	}
 	for i := range notes {
 		d.listed[notes[i].ID] = notes[i].Version()
 		if notes[i].Kind == memory.KindMessage {
