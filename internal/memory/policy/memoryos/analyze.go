@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -474,20 +473,24 @@ func (r *run) knowledge(ctx context.Context, of string) ([]knowledge, error) {
 	if known, ok := r.known[of]; ok {
 		return known, nil
 	}
+	if r.stored == nil { // one list of both kinds: a filter of each note would take longer
+		q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}, ReadOptions: memory.ReadOptions{Vector: true, Shared: true}}
+		if err := policy.EachNote(ctx, r.d, q, func(n *memory.Note) { r.stored = append(r.stored, n) }); err != nil {
+			return nil, err
+		}
+	}
 	var out []knowledge
-	err := policy.EachNote(ctx, r.d, memory.NoteQuery{
-		Kinds: []memory.Kind{memory.KindKnowledge}, Filter: filter.AttributeIs(AttrOf, of), ReadOptions: memory.ReadOptions{Vector: true, Shared: true},
-	}, func(n *memory.Note) {
-		if !slices.Contains(r.dec.Deletes, n.ID) {
+	for _, n := range r.stored {
+		if n.Attributes[AttrOf] == of && !slices.Contains(r.dec.Deletes, n.ID) {
 			out = append(out, knowledge{n, newParted(n.Vector)})
 		}
-	})
+	}
 	for _, n := range r.dec.Puts {
 		if n.Kind == memory.KindKnowledge && n.Attributes[AttrOf] == of {
 			out = append(out, knowledge{&n, newParted(n.Vector)})
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 // knowledgeKey returns the natural key of an entry, so that two writers cannot both add it.

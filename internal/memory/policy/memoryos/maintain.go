@@ -38,6 +38,7 @@ type run struct {
 	pages    map[uuid.UUID]*midPage // those that were read or made, by first message
 	dec      memory.Decision
 	out      outcome
+	stored   []*memory.Note         // all knowledge, if it was read
 	known    map[string][]knowledge // knowledge by whom it is about, as far as it was read
 	analyses int
 	later    bool // work is left for a task
