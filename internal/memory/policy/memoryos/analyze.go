@@ -416,8 +416,12 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 		return err
 	}
 	for i, entry := range entries {
-		key, near := knowledgeKey(of, entry), newParted(vectors[i])
-		if slices.ContainsFunc(known, func(o knowledge) bool { return o.Key == key || near.isNear(&o.parted, sameKnowledge) }) {
+		key := knowledgeKey(of, entry)
+		repeated := slices.ContainsFunc(known, func(n *memory.Note) bool {
+			like, _ := memory.Cosine(vectors[i], n.Vector)
+			return n.Key == key || like >= sameKnowledge
+		})
+		if repeated {
 			r.out.Knowledge.Repeated++
 			continue
 		}
@@ -425,7 +429,7 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 		n := policy.DerivedNote(r.d, memory.Note{}, memory.KindKnowledge, key, entry, r.out.Analyst, sources)
 		n.OccurredAt, n.Vector = m.newestTime(sources, r.now), vectors[i]
 		n.Attributes = map[string]any{AttrOf: of, AttrSession: s.note.ID.String(), "reason": reason}
-		known = append(known, knowledge{&n, near})
+		known = append(known, &n)
 		r.dec.Puts = append(r.dec.Puts, n)
 		r.dec.Learned = append(r.dec.Learned, memory.Learned{Memory: entry, Event: memory.LearnedAdd, Note: n.ID})
 		r.out.Knowledge.Added++
@@ -450,7 +454,7 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 const QuotedAs = 10
 
 // filled returns how much of the capacity entries take.
-func filled(known []knowledge) int {
+func filled(known []*memory.Note) int {
 	quoted := 0
 	for i := range known {
 		if known[i].Analyst == memory.AnalystHeuristic {
@@ -460,16 +464,9 @@ func filled(known []knowledge) int {
 	return len(known) - quoted + (quoted+QuotedAs-1)/QuotedAs
 }
 
-// knowledge is an entry, to be compared with others.
-type knowledge struct {
-	*memory.Note
-
-	parted parted
-}
-
 // knowledge returns the entries of one kind, oldest first, as they are after what was decided so far: one decision may analyze
 // several sessions.
-func (r *run) knowledge(ctx context.Context, of string) ([]knowledge, error) {
+func (r *run) knowledge(ctx context.Context, of string) ([]*memory.Note, error) {
 	if known, ok := r.known[of]; ok {
 		return known, nil
 	}
@@ -479,15 +476,15 @@ func (r *run) knowledge(ctx context.Context, of string) ([]knowledge, error) {
 			return nil, err
 		}
 	}
-	var out []knowledge
+	var out []*memory.Note
 	for _, n := range r.stored {
 		if n.Attributes[AttrOf] == of && !slices.Contains(r.dec.Deletes, n.ID) {
-			out = append(out, knowledge{n, newParted(n.Vector)})
+			out = append(out, n)
 		}
 	}
 	for _, n := range r.dec.Puts {
 		if n.Kind == memory.KindKnowledge && n.Attributes[AttrOf] == of {
-			out = append(out, knowledge{&n, newParted(n.Vector)})
+			out = append(out, &n)
 		}
 	}
 	return out, nil

@@ -38,8 +38,8 @@ type run struct {
 	pages    map[uuid.UUID]*midPage // those that were read or made, by first message
 	dec      memory.Decision
 	out      outcome
-	stored   []*memory.Note         // all knowledge, if it was read
-	known    map[string][]knowledge // knowledge by whom it is about, as far as it was read
+	stored   []*memory.Note            // all knowledge, if it was read
+	known    map[string][]*memory.Note // knowledge by whom it is about, as far as it was read
 	analyses int
 	later    bool // work is left for a task
 	earlier  int  // moves of earlier tries, the first ones of out
@@ -105,7 +105,7 @@ type work struct {
 // maintain moves the pairs up to a message that the short tier has no room for, analyzes the sessions that are hot, and
 // evicts those that the middle tier has no room for.
 func (p *Policy) maintain(ctx context.Context, d memory.Desk, c *Config, w work) (memory.Decision, error) {
-	r := &run{p: p, c: c, d: d, now: d.Now(), pages: map[uuid.UUID]*midPage{}, known: map[string][]knowledge{}}
+	r := &run{p: p, c: c, d: d, now: d.Now(), pages: map[uuid.UUID]*midPage{}, known: map[string][]*memory.Note{}}
 	r.out.Moves = MovesOf(w.earlier)
 	r.earlier = len(r.out.Moves)
 	for _, step := range []func(context.Context) error{
