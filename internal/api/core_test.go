@@ -21,6 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/analyst"
 	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/clone"
 	parser "github.com/slipboxhq/slipbox/internal/document"
@@ -63,7 +64,7 @@ type system struct {
 	parsing func()        // runs meanwhile; nil: nothing
 	model   *switchable
 	recall  *recall.Service
-	logs    *lockedBuffer
+	logs    *commandtest.Buffer
 
 	policies memory.Policies
 	scopes   map[string]auth.Principal // by credential
@@ -179,7 +180,7 @@ func newTalking(t *testing.T, models chat.Models, change ...func(*system, *Core)
 		b.scopes["reader"] = auth.Principal{Scope: grant.Scope(made.ID, uuid.Nil, "key:reader", tenant.NotesRead)}
 		b.scopes["writer"] = auth.Principal{Scope: grant.Scope(made.ID, uuid.Nil, "key:writer", tenant.NotesWrite, tenant.BaseWrite)}
 	}
-	b.logs = &lockedBuffer{}
+	b.logs = &commandtest.Buffer{}
 	log := slog.New(slog.NewTextHandler(b.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	embedders, err := llm.NewRegistry(llm.Deps{}, llm.Config{EmbedProvider: llm.EmbedHash})
 	must(err)

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
@@ -32,30 +32,12 @@ import (
 // siteSecret wraps the signing keys of sites.
 const siteSecret = "a secret of thirty-two bytes, or more"
 
-// lockedBuffer takes the logs of concurrent handlers.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // site is the API with the real services over the embedded store, with its own clock.
 type site struct {
 	*Server
 	store    store.Store
 	auth     *auth.Service
-	log      *lockedBuffer
+	log      *commandtest.Buffer
 	operator string // a platform key
 
 	mu  sync.Mutex
@@ -96,7 +78,7 @@ func (s *site) newAuth(t *testing.T, cfg auth.Config, clock memory.Clock) *auth.
 
 func newSite(t *testing.T, change func(*site, *Deps)) *site {
 	t.Helper()
-	s := &site{log: &lockedBuffer{}, now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
+	s := &site{log: &commandtest.Buffer{}, now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
 	log := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s.store = enginetest.Open(t, s.clock, log)
 	s.auth = s.newAuth(t, auth.Config{}, s.clock)

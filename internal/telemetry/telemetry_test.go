@@ -15,7 +15,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -26,6 +25,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/telemetry/telemetrytest"
 )
@@ -278,7 +278,7 @@ func TestExportErrorsAreLoggedRarely(t *testing.T) {
 	defer down.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", down.URL)
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "2")
-	var local lockedBuffer
+	var local commandtest.Buffer
 	tel, err := telemetry.Start(t.Context(), telemetry.Config{Log: slog.New(slog.NewTextHandler(&local, nil)), Getenv: os.Getenv})
 	if err != nil {
 		t.Fatal(err)
@@ -297,24 +297,6 @@ func TestExportErrorsAreLoggedRarely(t *testing.T) {
 	if n := strings.Count(local.String(), "telemetry cannot be exported"); n != 1 {
 		t.Errorf("logged %d times:\n%s", n, local.String())
 	}
-}
-
-// lockedBuffer can be written and read concurrently.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 func TestShutdownWithHangingEndpoint(t *testing.T) {
