@@ -132,7 +132,7 @@ function Begin({ last, go }: { last: readonly Schemas['Collection'][]; go: Go })
         <label class="small soft pick">Into <select value={c.id} onChange={e => setId(e.currentTarget.value)}>{last.map(c => <option key={c.id} value={c.id}>{titleOf(c)}</option>)}</select></label>
         <button type="button" class="main" onClick={() => setAdding(true)}>Import a file</button>
       </div>
-      <p class="soft small">An export of ChatGPT, Claude, WhatsApp or another program: you see what is understood before anything is stored. {count(last.length)} memories to choose from; others have the same under <em>Add</em>.</p>
+      <p class="soft small">An export of ChatGPT, Claude, WhatsApp or another program: you see what is understood before anything is stored.{last.length > 1 && <> {count(last.length)} memories to choose from; others have the same under <em>Add</em>.</>}</p>
       <Connect of={c} />
       {adding && <Add to={c.id} first="file" close={() => setAdding(false)} done={finish} />}
     </section>

@@ -112,7 +112,7 @@ function Understood({ of: h }: { of: Schemas['History'] }) {
   const amount = [h.messages > 0 && `${plural(h.messages, 'message')} of ${plural(h.sessions, 'conversation')}`, h.notes > 0 && plural(h.notes, 'note')].filter(Boolean).join(', ')
   return (
     <section class="understood" aria-label="What was understood">
-      <p><strong>{reveal(h.what)}</strong>: {amount || 'nothing to import'}{h.from && h.to && `, ${formatDay(h.from)} to ${formatDay(h.to)}`}</p>
+      <p><strong>{reveal(h.what)}</strong>: {amount || 'nothing to import'}{h.from && h.to && `, ${[...new Set([formatDay(h.from), formatDay(h.to)])].join(' to ')}`}</p>
       {h.people.length > 0 && <p class="soft small">People: <bdi>{h.people.slice(0, 8).map(p => `${reveal(p.name)} (${p.messages})`).join(', ')}</bdi>{h.people.length > 8 && ` and ${h.people.length - 8} more`}</p>}
       <ol>{h.first.map((line, i) => <li key={i}><span class="soft small"><bdi>{reveal(line.name ?? line.role ?? 'note')}</bdi>{line.occurred_at && ` · ${formatDay(line.occurred_at)}`}</span><br /><bdi>{reveal(line.content)}</bdi></li>)}</ol>
       {(left.length > 0 || h.undated > 0) && (
