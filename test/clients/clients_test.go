@@ -49,7 +49,8 @@ func TestForeignClients(t *testing.T) {
 		if len(chosen) > 0 {
 			return !slices.Contains(chosen, f.Name())
 		}
-		return !f.IsDir()
+		large := f.Name() == "librechat" && os.Getenv("SLIPBOX_SETUPS") != "all" // 37,000 files: at night, or by its name
+		return !f.IsDir() || large
 	})
 	if len(folders) < len(chosen) {
 		t.Fatalf("SLIPBOX_CLIENTS names folders that are not there: %v", chosen)
