@@ -45,7 +45,7 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
     setJob(undefined)
     setDone(undefined)
     refresh()
-    if (ended) tell(ended.state !== 'done' ? `The job ended as ${ended.state}.` : ended.kind === 'import' ? `Imported ${plural(ended.progress?.total ?? 0, 'line')}.` : 'The policy has worked on it.')
+    if (ended) tell(ended.state !== 'done' ? `The job ended as ${ended.state}.` : ended.kind === 'import' ? `Imported ${plural(ended.progress?.total ?? 0, 'note')}.` : 'The policy has worked on it.')
   }, now => setDone(now.kind === 'import' ? now.progress : undefined))
   useEffect(() => {
     if (live.now) show(live.now)

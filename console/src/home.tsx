@@ -73,7 +73,7 @@ function Waits({ last }: { last: readonly Schemas['Collection'][] }) {
   return (
     <section>
       <h2>Waits for your decision</h2>
-      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? <p class="soft">Nothing. Changes that a policy is not sure of would stand here.</p> : (
+      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? <p class="soft">Nothing. Changes that a policy is not sure of are listed here.</p> : (
         <ul class="lines">
           {list.items.map(r => (
             <li key={r.id}>

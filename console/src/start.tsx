@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Add, type Adding } from './forms.tsx'
 import { Copy, Problem } from './parts.tsx'
-import type { Route } from './route.ts'
+import { formatRoute, type Route } from './route.ts'
 import { useAction, useShared } from './state.ts'
 import { quoted } from './text.ts'
 import { modelOf, type Called } from './tree.ts'
@@ -48,6 +48,7 @@ export function Connect({ of }: { of: Called }) {
   return (
     <>
       <Copy text={`export OPENAI_BASE_URL=${location.origin}/v1 OPENAI_API_KEY=$SLIPBOX_KEY  # model: ${modelOf(of)}`} />
+      <p class="soft small">SLIPBOX_KEY is an API key, which <a href={formatRoute({ gateway: true })}>Gateway</a> makes.</p>
       <p class="soft small">A client of mem0, or of the Model Context Protocol:</p>
       <Copy text={`MemoryClient(host="${location.origin}/mem0", api_key=os.environ["SLIPBOX_KEY"])${ids.length > 0 ? `  # ${ids.map(([kind, id]) => `${kind}_id=${quoted(id!)}`).join(', ')}` : ''}`} />
       <Copy text={`${location.origin}/mcp  # header: Authorization: Bearer $SLIPBOX_KEY`} />
