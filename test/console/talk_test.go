@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -17,8 +18,15 @@ import (
 // would get and what each part of it costs.
 func TestConsoleTalk(t *testing.T) {
 	t.Parallel()
-	left := make(chan struct{}, 2)
-	g := start(t, "models:", "  slow: {provider: openai, base_url: "+slowModel(t, left)+"/v1, model: slow}")
+	gone := make(chan struct{}, 2)
+	left := func(what string) {
+		select {
+		case <-gone:
+		case <-time.After(limit):
+			t.Fatal("the model is still at work after " + what)
+		}
+	}
+	g := start(t, "models:", "  slow: {provider: openai, base_url: "+slowModel(t, gone)+"/v1, model: slow}")
 	b := open(t, g)
 
 	c := g.post(t, "/v1/collections", map[string]any{"name": "talk", "policy": "mem0"})["id"].(string)
@@ -64,11 +72,12 @@ func TestConsoleTalk(t *testing.T) {
 	g.post(t, "/v1/collections/"+slow+"/notes", map[string]any{"content": "Nora lives in Oslo.", "keywords": []string{"Oslo"}, "tags": []string{"home"}, "context": "Where Nora lives."})
 	b.step("a model answers piece by piece", chromedp.Navigate(g.url+"/console#/c/"+slow+"/chat"), text("Talk with this memory"), watchShifts(),
 		ask("Where does Nora live, quickly?"), text("In Oslo [1], as far as I know."), eventually(`[...document.querySelectorAll(".answer span")].some(s => s.textContent === "slow")`))
-	b.step("a slow one is stopped, and what had come stays", ask("Where does Nora live?"), text("In Oslo [1], as"),
+	b.step("a slow one is stopped, and what had come stays", ask("Where does Nora live?"),
+		eventually(`document.querySelectorAll(".answer").length === 2 && document.querySelectorAll(".answer")[1].innerText.includes("In Oslo [1], as")`),
 		holds(`document.querySelector("[role=log]").ariaBusy === "true"`))
 	b.look("chat-slow")
 	b.step("stop", button("Stop"), text("What had come is not stored"), text("Ask again"), steady())
-	<-left
+	left("a stop")
 	b.step("a second question is not held up, and the Enter key asks it", button("New conversation"), text("Talk with this memory"), field("Ask this memory", "Where, quickly?\r"), text("as far as I know"))
 	b.step("with Shift it begins a line", field("Ask this memory", "Where"), chromedp.KeyEvent("\r", chromedp.KeyModifiers(input.ModifierShift)), chromedp.KeyEvent("exactly?"),
 		eventually(`document.querySelector("textarea").value === "Where\nexactly?"`), holds(`document.querySelectorAll(".turn").length === 1`))
@@ -77,7 +86,7 @@ func TestConsoleTalk(t *testing.T) {
 
 	b.step("who signs out while an answer comes", button("New conversation"), text("Talk with this memory"), ask("Where does Nora live?"), text("In Oslo [1], as"),
 		click(`//header//button[normalize-space()="Sign out"]`), text("API key or token"))
-	<-left // keeps no model at work
+	left("the sign-out")
 
 	b.step("a chat whose key is revoked", chromedp.Navigate(g.url+"/console#key="+g.key), text("slow"), chromedp.Navigate(g.url+"/console#/c/"+slow+"/chat"), text("Talk with this memory"),
 		field("Ask this memory", "Where does Nora live?"))
