@@ -359,3 +359,20 @@ func BenchmarkBody(b *testing.B) {
 		})
 	}
 }
+
+// A body may have as many values as its size allows, where an object counts as three: decoded, each takes many times its text.
+func TestTooManyValues(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		value   string
+		fit, no int
+	}{"numbers": {"1", 149_000, 151_000}, "objects": {"{}", 46_000, 47_500}} {
+		list := func(n int) []byte { return []byte("[" + strings.Repeat(c.value+",", n-1) + c.value + "]") }
+		if _, err := scanJSON(t.Context(), list(c.fit), 0); err != nil {
+			t.Errorf("%d %s: %v", c.fit, name, err)
+		}
+		if _, err := scanJSON(t.Context(), list(c.no), 0); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%d %s: %v", c.no, name, err)
+		}
+	}
+}
