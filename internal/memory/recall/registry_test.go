@@ -182,7 +182,7 @@ func TestIndexBudget(t *testing.T) {
 		r.add(c, fmt.Sprintf("only in %d", i))
 		all = append(all, c)
 	}
-	w := r.watch(recall.Config{IndexBytes: 1})
+	w := r.watch(recall.Config{IndexBytes: 1, ColdNotes: -1}) // a search that gives up after ColdWait begins the load again
 	for range 2 {
 		for i, c := range all {
 			if out := r.search(c, recall.Query{Text: "only"}); len(out.Hits) != 1 || out.Hits[0].Note.Content != fmt.Sprintf("only in %d", i) {
