@@ -80,7 +80,7 @@ assert text(chunks).startswith("You said: I live in Lisbon now."), chunks
 assert chunks[-1].delta.finish_reason == "stop" and chunks[-1].delta.usage.total_tokens > 0, chunks[-1]
 await_messages(before + 2)
 [whole] = ask([system, UserPromptMessage(content="Where do I live?")], stream=False)
-assert "Lisbon" in text([whole]).split("Memory:")[1] and whole.delta.usage.prompt_tokens > 0, whole
+assert "Lisbon" in text([whole]).split("Memory:", 1)[1] and whole.delta.usage.prompt_tokens > 0, whole
 
 # The application's memory of a conversation, and a file beside a question.
 again = list(ask([

@@ -26,7 +26,7 @@ async def main():
     assert "Lisbon" in first.final_output, first
     await_messages("home", 2)
     second = await Runner.run(plain, "Where do I live?")
-    assert "Lisbon" in second.final_output.split("Memory:")[1], second.final_output
+    assert "Lisbon" in second.final_output.split("Memory:", 1)[1], second.final_output
 
     used = await Runner.run(tooled, "How is the weather in Lisbon?")
     assert used.final_output == "The tool said: sunny in Lisbon", used.final_output

@@ -48,7 +48,7 @@ for headers, model in [
     ({}, "slipbox@user=nora%40example.com"),
 ]:
     answer = client.chat.completions.create(model=model, messages=said("I live in Porto."), extra_headers=headers)
-assert "Porto" in answer.choices[0].message.content.split("Memory:")[1], answer
+assert "Porto" in answer.choices[0].message.content.split("Memory:", 1)[1], answer
 
 # Errors are those of the client.
 for broken, error in [
