@@ -109,7 +109,6 @@ type pendingExchange struct {
 	question Turn
 	asked    time.Time
 	heard    *asked
-	alone    bool // the request has no other turn
 
 	reply    string // "" is not stored
 	answered time.Time
@@ -128,7 +127,7 @@ func (s *Service) newMemo(ctx context.Context, scope tenant.Scope, v *memory.Vie
 	}
 	question.Content = recalled.Strip(question.Content)
 	wanted = wanted && may && question.Content != ""
-	m := pendingExchange{service: s, scope: scope, view: *v, wanted: wanted, question: question, asked: s.clock().UTC(), alone: spoken(turns) == 1}
+	m := pendingExchange{service: s, scope: scope, view: *v, wanted: wanted, question: question, asked: s.clock().UTC()}
 	if !m.wanted {
 		return m, nil
 	}
@@ -136,7 +135,7 @@ func (s *Service) newMemo(ctx context.Context, scope tenant.Scope, v *memory.Vie
 	if m.question.Content, err = v.Collection.ScreenText(ctx, "content", question.Content); err != nil {
 		return m, err
 	}
-	m.heard = &asked{collection: v.Collection.ID, text: strings.TrimSpace(question.Content), at: m.asked, alone: m.alone}
+	m.heard = &asked{collection: v.Collection.ID, text: strings.TrimSpace(question.Content), at: m.asked, alone: spoken(turns) == 1}
 	s.questions.begin(m.heard)
 	return m, nil
 }
@@ -170,7 +169,7 @@ func (m *pendingExchange) remember(ctx context.Context) {
 		}
 	}
 	in := notes.NewMessages{Messages: said, OnDuplicate: memory.DuplicateKeep}
-	if m.alone {
+	if m.heard.alone {
 		in.Alone = m.asked
 	}
 	began := m.service.clock()

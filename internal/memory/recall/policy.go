@@ -42,9 +42,7 @@ func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 	if len(rd.Kinds) == 0 {
 		return
 	}
-	if !hasLeaf(q.Filter, func(l *filter.Leaf) bool {
-		return l.Field == filter.Attributes && len(l.Path) == 1 && l.Path[0] == memory.AttrExpires
-	}) {
+	if !selectsBy(q.Filter, memory.AttrExpires) {
 		q.expiredBy = cmp.Or(q.Reference, r.clock())
 	}
 	if !hasLeaf(q.Filter, func(l *filter.Leaf) bool { return l.Field == filter.Kind }) {
@@ -63,18 +61,13 @@ var (
 // findsTranscripts reports whether the transcripts of programs may be found: all that is hidden is wanted, or the caller's filter
 // selects by being one.
 func findsTranscripts(hidden bool, asked filter.Expr) bool {
-	return hidden || hasLeaf(asked, func(l *filter.Leaf) bool {
-		return l.Field == filter.Attributes && len(l.Path) == 1 && l.Path[0] == memory.AttrTranscript
-	})
+	return hidden || selectsBy(asked, memory.AttrTranscript)
 }
 
 // hides reports whether what the policy hides is left out: not where it is asked for, nor where a filter selects by the role that
 // it has.
 func hides(rd *memory.Reading, asked bool, f filter.Expr) bool {
-	byRole := func(l *filter.Leaf) bool {
-		return l.Field == filter.Attributes && len(l.Path) == 1 && l.Path[0] == memory.AttrRole
-	}
-	return rd.Hidden != nil && !asked && (!hasLeaf(rd.Hidden, byRole) || !hasLeaf(f, byRole))
+	return rd.Hidden != nil && !asked && (!selectsBy(rd.Hidden, memory.AttrRole) || !selectsBy(f, memory.AttrRole))
 }
 
 // countShown counts that versions of notes were shown, and the notes that the policy counts with them, each in its
@@ -104,6 +97,13 @@ func (r *Service) countIn(ctx context.Context, s tenant.Scope, v *memory.View, r
 		}
 	}
 	r.counter.add(s, v.Collection.ID, with, at)
+}
+
+// selectsBy reports whether a filter has a condition on an attribute.
+func selectsBy(e filter.Expr, attribute string) bool {
+	return hasLeaf(e, func(l *filter.Leaf) bool {
+		return l.Field == filter.Attributes && len(l.Path) == 1 && l.Path[0] == attribute
+	})
 }
 
 // hasLeaf reports whether a filter has a leaf that matches.
