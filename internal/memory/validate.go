@@ -245,6 +245,14 @@ func (r *Validation) EventTime(field string, t, now time.Time) time.Time {
 	return t
 }
 
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
 // Instant returns a time as it is stored: UTC, truncated to microseconds.
 func Instant(t time.Time) time.Time {
 	if t.IsZero() {

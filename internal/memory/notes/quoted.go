@@ -95,14 +95,14 @@ func isProgramsWork(content string, newest []memory.Note, came time.Time) bool {
 	var last time.Time // when the newest of the turn's answer and the programs' requests behind it was stored
 	for i := range newest {
 		if memory.IsTranscript(&newest[i]) {
-			last = latest(last, newest[i].CreatedAt)
+			last = memory.Later(last, newest[i].CreatedAt)
 			continue
 		}
 		if i+1 == len(newest) {
 			break
 		}
 		asked, answered := memory.UtteranceOf(&newest[i+1]), memory.UtteranceOf(&newest[i])
-		if asked.Role != memory.RoleUser || answered.Role != memory.RoleAssistant || came.Sub(latest(last, newest[i].CreatedAt)) > soon {
+		if asked.Role != memory.RoleUser || answered.Role != memory.RoleAssistant || came.Sub(memory.Later(last, newest[i].CreatedAt)) > soon {
 			continue
 		}
 		before, rest, ok := cutTurn(content, asked.Content)
@@ -159,13 +159,6 @@ func behindTurn(text, turn string) (behind, unsaid string) {
 		text, turn = text[m:], turn[n:]
 	}
 	return text, turn
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // follows reports whether a text has a turn and, close behind it, its answer.

@@ -170,18 +170,10 @@ func (u *graphUpdate) removeLostSources() {
 			continue
 		}
 		if e.edge.Valid {
-			e.edge.Valid, e.edge.InvalidatedAt = false, laterTime(at, e.edge.ValidFrom)
+			e.edge.Valid, e.edge.InvalidatedAt = false, memory.Later(at, e.edge.ValidFrom)
 			u.markChanged(e, effectInvalidated)
 		}
 	}
-}
-
-// laterTime returns the later of two times.
-func laterTime(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }
 
 func compareLinkIDs(a, b memory.LinkID) int {
