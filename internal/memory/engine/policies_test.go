@@ -166,12 +166,15 @@ func (w *world) sayAll(c uuid.UUID, lines ...[2]string) []memory.Note {
 // settle runs jobs, deferred ones included, until none is left.
 func (w *world) settle() {
 	w.t.Helper()
-	for range 500 { // an open breaker uses real time
+	for range 500 {
 		w.drain()
 		if len(w.openJobs()) == 0 {
 			return
 		}
 		w.advance(time.Minute)
+		if w.pause > 0 {
+			<-time.After(w.pause / 50)
+		}
 	}
 	for _, j := range w.openJobs() {
 		w.t.Errorf("a %s job still is %q after %d tries: %s", j.Kind, j.State, j.Attempts, j.Error)

@@ -41,6 +41,7 @@ type world struct {
 	s           tenant.Scope
 	c           memory.Collection
 	together    bool
+	pause       time.Duration // of an open breaker, in real time; 0: it never opens
 
 	mu     sync.Mutex
 	began  time.Time
@@ -89,7 +90,8 @@ func newWorld(t *testing.T, o options) *world {
 		cfg.Timeout = o.timeout
 	}
 	if o.breaker > 0 {
-		cfg.BreakerFailures, cfg.BreakerPause = o.breaker, 20*time.Millisecond
+		w.pause = 400 * time.Millisecond // longer than two rounds of jobs on a busy machine
+		cfg.BreakerFailures, cfg.BreakerPause = o.breaker, w.pause
 	}
 	if o.encoder != "" {
 		cfg.EmbedProvider, cfg.EncoderDir = llm.EmbedLocal, o.encoder
