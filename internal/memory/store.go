@@ -223,8 +223,6 @@ type ExpiryReader interface {
 // ReadOptions say what to read with notes.
 type ReadOptions struct {
 	Vector bool // fill Note.Vector, Note.Tokens and Note.Embedder from the collection's embedder
-	// Shared: the caller changes no list and no attribute of what it gets, which others may hold.
-	Shared bool
 }
 
 // NoteQuery pages through notes.

@@ -91,7 +91,7 @@ func (w *applyTx) checkNotes(ctx context.Context) error {
 		whole[w.decision.Puts[i].ID] = true
 	}
 	for _, id := range changed {
-		v, listed := w.desk.listed[id]
+		v, listed := w.desk.hasListed(id)
 		if _, known := read[id]; listed && !known {
 			read[id] = v
 		}
@@ -99,7 +99,7 @@ func (w *applyTx) checkNotes(ctx context.Context) error {
 	wanted := maps.Clone(read)
 	for i := range w.decision.Links { // ends that were only listed must exist, at any version
 		for _, id := range []uuid.UUID{w.decision.Links[i].Source, w.decision.Links[i].Target} {
-			if n, ok := w.desk.listed[id]; ok {
+			if n, ok := w.desk.hasListed(id); ok {
 				wanted[id] = n
 			}
 		}

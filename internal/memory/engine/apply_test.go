@@ -227,20 +227,33 @@ func TestChangingNotesAreLeftOut(t *testing.T) {
 	}
 }
 
+// listEntities lists entities by pages, or as all of a kind.
+func listEntities(ctx context.Context, d memory.Desk, whole bool) (out []memory.Note, err error) {
+	if !whole {
+		return d.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindEntity}, Limit: 10})
+	}
+	all, err := d.All(ctx, memory.KindEntity)
+	for _, n := range all {
+		out = append(out, n.Copy())
+	}
+	return out, err
+}
+
 // Notes that were only listed may change, unless the decision changes or deletes them.
 func TestListedNotes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		uses  bool
+		all   bool // not by pages
 		tries int
-	}{"changed": {true, 2}, "only looked at": {false, 1}} {
+	}{"changed": {true, false, 2}, "only looked at": {false, false, 1}, "one of all changed": {true, true, 2}, "all only looked at": {false, true, 1}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, p, m := newMeddledWorld(t)
 			a, b := w.entities(false)
 			tries := 0
 			p.decide = func(ctx context.Context, d memory.Desk, _ memory.Event) (memory.Decision, error) {
-				list, err := d.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindEntity}, Limit: 10})
+				list, err := listEntities(ctx, d, c.all)
 				if err != nil {
 					return memory.Decision{}, err
 				}

@@ -31,6 +31,7 @@ type desk struct {
 	// listed holds the versions of listed notes: a conflict only when the decision changes them. Their texts are not
 	// kept, since a policy may list a whole collection.
 	listed        map[uuid.UUID]memory.Version
+	all           [][]*memory.Note     // lists of kinds, each by id: of some policies thousands, so they are looked up as they are
 	listedContent map[uuid.UUID]uint64 // content hashes of listed messages
 	links         map[memory.LinkID]memory.Link
 	linkQueries   []linkRead // queries for links, repeated when the decision is applied
@@ -286,7 +287,11 @@ func (d *desk) Links(ctx context.Context, ids []uuid.UUID, dir memory.Direction)
 
 // List pages through notes. A listing of the newest notes is recorded as well: another answer is a conflict.
 func (d *desk) List(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-	notes, ok, err := d.e.listKept(ctx, d.s, &d.v, &q)
+	var notes []memory.Note
+	kept, ok, err := d.e.listKept(ctx, d.s, &d.v, &q)
+	for _, n := range kept {
+		notes = append(notes, n.Copy())
+	}
 	if err == nil && !ok {
 		notes, ok, err = d.listNear(ctx, &q)
 	}
@@ -304,6 +309,42 @@ func (d *desk) List(ctx context.Context, q memory.NoteQuery) ([]memory.Note, err
 		d.recordNewest(&q, notes)
 	}
 	return notes, nil
+}
+
+// All implements memory.Desk.
+func (d *desk) All(ctx context.Context, kind memory.Kind) ([]*memory.Note, error) {
+	q := memory.NoteQuery{Kinds: []memory.Kind{kind}, ReadOptions: memory.ReadOptions{Vector: true}}
+	all, ok, err := d.e.listKept(ctx, d.s, &d.v, &q)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		q.Limit = upkeepPage
+		list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
+			return d.e.store.ListNotes(ctx, d.s, d.v, q)
+		}
+		err = memory.EachNote(ctx, list, q, func(n *memory.Note) error {
+			all = append(all, n)
+			return nil
+		})
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = append(d.all, all)
+	return all, err
+}
+
+// hasListed returns the version of a note that was listed.
+func (d *desk) hasListed(id uuid.UUID) (v memory.Version, ok bool) {
+	if v, ok = d.listed[id]; ok {
+		return v, true
+	}
+	for _, all := range d.all {
+		if i, found := slices.BinarySearchFunc(all, id, func(n *memory.Note, id uuid.UUID) int { return compareIDs(n.ID, id) }); found {
+			return all[i].Version(), true
+		}
+	}
+	return memory.Version{}, false
 }
 
 // nearby is how many notes are looked at for a filter before an index or the store is asked.
@@ -380,9 +421,6 @@ func (d *desk) listMatching(ctx context.Context, q *memory.NoteQuery) (notes []m
 func (d *desk) recordListed(notes []memory.Note) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.listed) == 0 {
-		d.listed = make(map[uuid.UUID]memory.Version, len(notes)) // of some policies thousands
-	}
 	for i := range notes {
 		d.listed[notes[i].ID] = notes[i].Version()
 		if notes[i].Kind == memory.KindMessage {

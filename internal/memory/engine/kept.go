@@ -55,7 +55,7 @@ type keptList struct {
 	versions []keptVersion // by id, then by revision
 }
 
-// keptVersion is a version of a note. It is shared, so it is copied out.
+// keptVersion is a version of a note. It is shared, and never changes.
 type keptVersion struct {
 	*memory.Note
 
@@ -68,8 +68,8 @@ func isKept(q *memory.NoteQuery) bool {
 		!q.ByTime && !q.ByRevision && q.Lacks == "" && len(q.States) == 0 && q.Sources == nil
 }
 
-// listKept lists notes as the store does. ok is false when the store has to answer.
-func (e *Engine) listKept(ctx context.Context, s tenant.Scope, v *memory.View, q *memory.NoteQuery) (out []memory.Note, ok bool, err error) {
+// listKept lists notes as the store does; others hold them too. ok is false when the store has to answer.
+func (e *Engine) listKept(ctx context.Context, s tenant.Scope, v *memory.View, q *memory.NoteQuery) (out []*memory.Note, ok bool, err error) {
 	if !isKept(q) || len(v.Of) > 0 {
 		return nil, false, nil
 	}
@@ -81,7 +81,7 @@ func (e *Engine) listKept(ctx context.Context, s tenant.Scope, v *memory.View, q
 		return nil, false, err
 	}
 	out = list.page(v.At, q)
-	if q.Vector && slices.ContainsFunc(out, func(n memory.Note) bool { return len(n.Vector) == 0 }) {
+	if q.Vector && slices.ContainsFunc(out, func(n *memory.Note) bool { return len(n.Vector) == 0 }) {
 		delete(l.kinds, keptKind{q.Kinds[0], q.Vector}) // a vector that is made later makes no new version
 		return nil, false, nil
 	}
@@ -192,11 +192,11 @@ func (l *keptList) after(id uuid.UUID) int {
 }
 
 // page returns the page that a query asks for, at a revision.
-func (l *keptList) page(at memory.Revision, q *memory.NoteQuery) []memory.Note {
-	var out []memory.Note
+func (l *keptList) page(at memory.Revision, q *memory.NoteQuery) []*memory.Note {
+	var out []*memory.Note
 	rest := l.rest(q)
-	if q.Filter == nil && q.Limit > 0 {
-		out = make([]memory.Note, 0, min(q.Limit, len(rest)))
+	if q.Filter == nil {
+		out = make([]*memory.Note, 0, len(rest))
 	}
 	walk := slices.All(rest)
 	if q.Newest {
@@ -209,11 +209,7 @@ func (l *keptList) page(at memory.Revision, q *memory.NoteQuery) []memory.Note {
 		if !n.at(at) || q.Keyed && n.Key == "" || !n.Matches(q.Filter) {
 			continue
 		}
-		if q.Shared {
-			out = append(out, *n.Note)
-		} else {
-			out = append(out, n.Copy())
-		}
+		out = append(out, n.Note)
 	}
 	return out
 }

@@ -12,5 +12,9 @@ const KeptBack = keptBack
 
 // ListKept lists notes from what is kept; ok is false when the store has to answer.
 func (e *Engine) ListKept(ctx context.Context, s tenant.Scope, v memory.View, q memory.NoteQuery) (out []memory.Note, ok bool, err error) {
-	return e.listKept(ctx, s, &v, &q)
+	kept, ok, err := e.listKept(ctx, s, &v, &q)
+	for _, n := range kept {
+		out = append(out, n.Copy())
+	}
+	return out, ok, err
 }

@@ -103,7 +103,7 @@ func (a *proposal) isEventNote(id uuid.UUID) bool {
 // hasSeen reports whether the policy has read or listed a note.
 func (a *proposal) hasSeen(id uuid.UUID) bool {
 	_, read := a.desk.readSet[id]
-	_, seen := a.desk.listed[id]
+	_, seen := a.desk.hasListed(id)
 	return read || seen || a.isEventNote(id)
 }
 
@@ -182,7 +182,7 @@ func (a *proposal) readListed(ctx context.Context, s tenant.Scope) error {
 	for i := range a.decision.Puts {
 		id := a.decision.Puts[i].ID
 		_, read := a.desk.readSet[id]
-		if _, seen := a.desk.listed[id]; seen && !read {
+		if _, seen := a.desk.hasListed(id); seen && !read {
 			ids = append(ids, id)
 		}
 	}

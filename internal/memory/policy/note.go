@@ -17,9 +17,7 @@ const PageSize = 500
 // EachNote calls each for every note of a query, oldest id first. It reads page by
 // page; each may keep the note, with the rest of its page.
 func EachNote(ctx context.Context, d memory.Desk, q memory.NoteQuery, each func(*memory.Note)) error {
-	if q.Limit = PageSize; q.Shared { // what is kept is not read
-		q.Limit = 20 * PageSize
-	}
+	q.Limit = PageSize
 	return memory.EachNote(ctx, d.List, q, func(n *memory.Note) error {
 		each(n)
 		return nil

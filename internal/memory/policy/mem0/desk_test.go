@@ -226,6 +226,8 @@ func (k *testDesk) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, e
 	return out, nil
 }
 
+func (k *testDesk) All(context.Context, memory.Kind) ([]*memory.Note, error) { return nil, nil }
+
 func (k *testDesk) Recent(ctx context.Context, until uuid.UUID, n int) ([]memory.Note, error) {
 	all, err := k.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Limit: 1000})
 	all = slices.DeleteFunc(all, func(m memory.Note) bool { return bytes.Compare(m.ID[:], until[:]) >= 0 })

@@ -471,8 +471,8 @@ func (r *run) knowledge(ctx context.Context, of string) ([]*memory.Note, error) 
 		return known, nil
 	}
 	if r.stored == nil { // one list of both kinds: a filter of each note would take longer
-		q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}, ReadOptions: memory.ReadOptions{Vector: true, Shared: true}}
-		if err := policy.EachNote(ctx, r.d, q, func(n *memory.Note) { r.stored = append(r.stored, n) }); err != nil {
+		var err error
+		if r.stored, err = r.d.All(ctx, memory.KindKnowledge); err != nil {
 			return nil, err
 		}
 	}

@@ -50,7 +50,8 @@ type run struct {
 
 // session is a session of the middle tier.
 type session struct {
-	note    *memory.Note // with its vector; its own copy
+	note    *memory.Note // with its vector; others hold it while it is not owned
+	owned   bool
 	state   SessionState
 	usage   memory.Usage
 	isNew   bool
@@ -59,6 +60,14 @@ type session struct {
 	newest  []*midPage // pages that this decision added
 
 	read *readSession // what the note said as it was read; of a new one nothing
+}
+
+// own returns the note of a session to be changed.
+func (s *session) own() *memory.Note {
+	if !s.owned {
+		s.note, s.owned = new(s.note.Copy()), true
+	}
+	return s.note
 }
 
 // now returns what a session says as it is now.
@@ -143,8 +152,9 @@ func (r *run) decision() memory.Decision {
 		if !s.changed || s.gone {
 			continue
 		}
-		s.note.Attributes = s.state.attributes(s.note.Attributes)
-		r.dec.Puts = append(r.dec.Puts, s.note.Copy())
+		n := s.own()
+		n.Attributes = s.state.attributes(n.Attributes)
+		r.dec.Puts = append(r.dec.Puts, n.Copy())
 	}
 	for _, id := range sortedPages(r.pages) {
 		pg := r.pages[id]
@@ -193,18 +203,20 @@ func (r *run) sessionOf(id uuid.UUID) *session {
 
 // loadSessions reads the sessions with their vectors and their use. Damaged ones are reported and left as they are.
 func (r *run) loadSessions(ctx context.Context) error {
-	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindSession}, ReadOptions: memory.ReadOptions{Vector: true, Shared: true}}
-	err := policy.EachNote(ctx, r.d, q, func(n *memory.Note) {
-		is := r.p.known.read(n)
-		if is.damage != nil {
-			r.damage(Damaged{n.ID, is.damage.Error()})
-			return
-		}
-		n.Provenance.Sources = slices.Clip(n.Provenance.Sources) // others hold them, and pages may be added
-		r.sessions = append(r.sessions, &session{note: n, state: is.state, read: is})
-	})
+	notes, err := r.d.All(ctx, memory.KindSession)
 	if err != nil {
 		return err
+	}
+	read := r.p.known.read(notes)
+	all := make([]session, len(notes))
+	r.sessions = make([]*session, 0, len(notes)+maxBatch)
+	for i, n := range notes {
+		if err := read[i].damage; err != nil {
+			r.damage(Damaged{n.ID, err.Error()})
+			continue
+		}
+		all[i] = session{note: n, state: read[i].state, read: read[i]}
+		r.sessions = append(r.sessions, &all[i])
 	}
 	for batch := range slices.Chunk(r.sessions, policy.PageSize) {
 		ids := make([]uuid.UUID, len(batch))

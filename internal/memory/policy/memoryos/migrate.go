@@ -438,7 +438,7 @@ func (r *run) addTheme(ctx context.Context, t *Theme, pages []*midPage, pending 
 		if reason = "opened a session: there is none yet"; s != nil {
 			reason = fmt.Sprintf("opened a session: the best match is %.3f, below %g", fit, r.c.MergeThreshold)
 		}
-		s = &session{isNew: true, read: &readSession{}, note: &memory.Note{
+		s = &session{isNew: true, owned: true, read: &readSession{}, note: &memory.Note{
 			ID: r.d.NewID(), Kind: memory.KindSession, Category: memory.DefaultCategory, Importance: memory.DefaultImportance,
 			State: memory.StateEvolved, Analyst: r.out.Analyst, OccurredAt: pages[0].messages[0].OccurredAt, Vector: vectors[0],
 		}}
@@ -458,7 +458,7 @@ func (r *run) addTheme(ctx context.Context, t *Theme, pages []*midPage, pending 
 
 // join adds pages to a session.
 func (r *run) join(s *session, pages []*midPage, reason string) {
-	n := int64(len(pages))
+	n, note := int64(len(pages)), s.own()
 	s.state.Interaction, s.state.Fresh, s.state.Pages = s.state.Interaction+n, s.state.Fresh+n, s.state.Pages+n
 	s.state.LastVisit, s.changed = formatVisit(r.now), true
 	s.newest = append(s.newest, pages...)
@@ -466,13 +466,13 @@ func (r *run) join(s *session, pages []*midPage, reason string) {
 		pg.session, pg.state.Reason = s.note.ID, reason
 		for i := range pg.messages {
 			id := pg.messages[i].ID
-			s.note.Provenance.Sources = append(s.note.Provenance.Sources, id)
+			note.Provenance.Sources = append(note.Provenance.Sources, id)
 			if id != pg.first {
 				r.dec.Links = append(r.dec.Links, otherLink(s.note.ID, id, pg.first))
 			}
 		}
 	}
-	s.note.Provenance.Sources = newestOf(s.note.Provenance.Sources)
+	note.Provenance.Sources = newestOf(note.Provenance.Sources)
 	heat := r.heat(s)
 	for _, pg := range pages {
 		r.move(Move{From: TierShort, To: TierMid, Note: pg.first, Session: new(s.note.ID), Reason: reason, Heat: heat})
@@ -498,7 +498,7 @@ func (r *run) sumUp(ctx context.Context, s *session, t *Theme, pages []*midPage)
 		material = append(material, callPage(pg.messages))
 	}
 	if saysNothing(material) { // its theme says it already
-		describe(s.note, t)
+		describe(s.own(), t)
 		s.changed = true
 		return nil
 	}
@@ -520,19 +520,19 @@ func (r *run) sumUp(ctx context.Context, s *session, t *Theme, pages []*midPage)
 			keywords = append(keywords, read.Themes[i].Keywords...)
 		}
 		whole.Theme = cmp.Or(read.Themes[0].Theme, whole.Theme)
-		s.note.Analyst = a.Analyst
+		s.own().Analyst = a.Analyst
 	} else {
 		r.failed = append(r.failed, CallThemes)
 		s.state.Pending = true
 	}
 	whole.Keywords = policy.CleanKeywords(append(keywords, s.note.Keywords...), MaxKeywords, "")
 	s.state.Theme, s.changed = whole.Theme, true
-	describe(s.note, &whole)
+	describe(s.own(), &whole)
 	vectors, err := r.d.Embed(ctx, themeTexts([]Theme{whole}))
 	if err != nil {
 		return err
 	}
-	s.note.Vector = vectors[0]
+	s.own().Vector = vectors[0]
 	return nil
 }
 
@@ -600,9 +600,10 @@ func (r *run) repairSession(ctx context.Context, s *session) error {
 			sources = append(sources, pg.messages[j].ID)
 		}
 	}
-	s.state.Pending, s.note.Provenance.Stale = false, false
-	s.note.Content, s.note.Keywords, s.state.Theme = "", nil, ""
-	s.note.Provenance.Sources = newestOf(sources)
+	n := s.own()
+	s.state.Pending, s.state.Theme = false, ""
+	n.Provenance.Stale, n.Provenance.Sources = false, newestOf(sources)
+	n.Content, n.Keywords = "", nil
 	general := generalTheme(material)
 	return r.sumUp(ctx, s, &general, pages)
 }

@@ -66,21 +66,22 @@ func newReadSession(n *memory.Note) *readSession {
 	return r
 }
 
-// read returns what a session says.
-func (k *known) read(n *memory.Note) *readSession {
+// read returns what stored sessions say.
+func (k *known) read(notes []*memory.Note) []*readSession {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if r := k.of[n.Version()]; r != nil {
-		return r
+	out := make([]*readSession, len(notes))
+	for i, n := range notes {
+		if out[i] = k.of[n.Version()]; out[i] != nil {
+			continue
+		}
+		out[i] = newReadSession(n)
+		if k.of == nil || len(k.of) >= maxKnown {
+			k.of = map[memory.Version]*readSession{}
+		}
+		k.of[n.Version()] = out[i]
 	}
-	r := newReadSession(n)
-	if k.of == nil || len(k.of) >= maxKnown {
-		k.of = map[memory.Version]*readSession{}
-	}
-	if n.From > 0 { // it is stored
-		k.of[n.Version()] = r
-	}
-	return r
+	return out
 }
 
 // sessionOfAttributes reads the state that attributes writes, without a detour over JSON. What has another form is decoded as

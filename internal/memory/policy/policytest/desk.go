@@ -132,6 +132,9 @@ func (d *Desk) Links(context.Context, []uuid.UUID, memory.Direction) ([]memory.L
 // List returns no notes.
 func (d *Desk) List(context.Context, memory.NoteQuery) ([]memory.Note, error) { return nil, nil }
 
+// All returns none.
+func (d *Desk) All(context.Context, memory.Kind) ([]*memory.Note, error) { return nil, nil }
+
 // Recent returns no messages.
 func (d *Desk) Recent(context.Context, uuid.UUID, int) ([]memory.Note, error) { return nil, nil }
 
