@@ -82,11 +82,9 @@ func TestHalfConversions(t *testing.T) {
 		if got := fromHalf(half); math.Float32bits(got) != math.Float32bits(want) {
 			t.Fatalf("%#x widens to %v, want %v", half, got, want)
 		}
-		if got := toHalf(want); got != half {
-			t.Fatalf("%v narrows to %#x, want %#x", want, got, half)
-		}
-		if isHalf(want) && float16.Fromfloat32(want).Float32() != want {
-			t.Fatalf("%v is not a binary16", want)
+		v := vector{halves: []uint16{0}}
+		if isRounded := v.set([]float32{want}); v.halves[0] != half || isRounded != (math.Abs(float64(want)) >= minHalf) {
+			t.Fatalf("%v narrows to %#x, want %#x; rounded %v", want, v.halves[0], half, isRounded)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/x448/float16"
 )
 
 // A probe returns the cosines that an index computes, to the last bit.
@@ -24,7 +26,7 @@ func TestProbe(t *testing.T) {
 		}
 		stored := func(v []float32) (b []byte) {
 			for _, x := range v {
-				b = binary.LittleEndian.AppendUint16(b, toHalf(x))
+				b = binary.LittleEndian.AppendUint16(b, float16.Fromfloat32(x).Bits())
 			}
 			return b
 		}

@@ -3,7 +3,6 @@ package index
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 
 	"github.com/x448/float16"
 
@@ -51,14 +50,6 @@ func Round(v []float32) ([]float32, error) {
 	return out, nil
 }
 
-// toHalf returns the binary16 of a number that is exactly one.
-func toHalf(x float32) uint16 {
-	if bits := math.Float32bits(x); isHalf(x) && bits<<1 != 0 {
-		return uint16(bits>>16&0x8000 | (bits&0x7fffffff-112<<23)>>13) //nolint:gosec // sixteen bits are left
-	}
-	return float16.Fromfloat32(x).Bits()
-}
-
 // isHalf reports whether x is a normal binary16, or zero. Most components that the stores return
 // are.
 func isHalf(x float32) bool {
@@ -70,6 +61,9 @@ func isHalf(x float32) bool {
 // maxCode is the largest magnitude of a component of a row's code.
 const maxCode = 127
 
+// roundsToEven added to a number of less than 2^51 leaves it as an integer in the lowest bits, in two's complement.
+const roundsToEven = 0x1.8p52
+
 // vector is a rounded vector: its components as binary16, padded for the kernels, and the factor
 // that normalizes it.
 type vector struct {
@@ -80,24 +74,40 @@ type vector struct {
 
 // pack rounds v as [Round] does and converts it.
 func pack(v []float32) (vector, error) {
-	rounded := v
-	// What the stores return is rounded already.
-	if slices.ContainsFunc(v, func(x float32) bool { return !isHalf(x) }) || !slices.ContainsFunc(v, func(x float32) bool { return x != 0 }) {
-		var err error
-		if rounded, err = Round(v); err != nil {
-			return vector{}, err
-		}
-	}
 	out := vector{halves: make([]uint16, padded(len(v)))}
-	sum := 0.0
-	for i, x := range rounded {
-		f := float64(x)
-		sum += f * f
-		out.largest = max(out.largest, math.Abs(f))
-		out.halves[i] = toHalf(x)
+	if out.set(v) { // what the stores return is rounded already
+		return out, nil
 	}
-	out.inverse = 1 / math.Sqrt(sum)
-	return out, nil
+	rounded, err := Round(v)
+	if err == nil {
+		out.set(rounded)
+	}
+	return out, err
+}
+
+// set takes the components of a vector over. It reports false for a vector that is not rounded.
+func (v *vector) set(components []float32) bool {
+	sum, largest := 0.0, uint32(0)
+	for i, x := range components {
+		bits := math.Float32bits(x)
+		switch magnitude := bits &^ (1 << 31); {
+		case magnitude == 0:
+			v.halves[i] = uint16(bits >> 16) //nolint:gosec // its sign
+		case isHalf(x):
+			v.halves[i] = uint16(bits>>16&0x8000 | (magnitude-112<<23)>>13) //nolint:gosec // sixteen bits are left
+			largest = max(largest, magnitude)
+		default: // a subnormal one, or not rounded
+			h := float16.Fromfloat32(x)
+			if h.Float32() != x {
+				return false
+			}
+			v.halves[i] = h.Bits()
+			largest = max(largest, magnitude)
+		}
+		sum += float64(x) * float64(x)
+	}
+	v.largest, v.inverse = float64(math.Float32frombits(largest)), 1/math.Sqrt(sum)
+	return minHalf <= v.largest && v.largest <= maxHalf
 }
 
 // cosine returns the cosine of two vectors of the same size.
@@ -110,7 +120,7 @@ func cosine(a, b *vector) float64 {
 func (v *vector) encode(codes []byte) float32 {
 	scale := maxCode / v.largest
 	for i, h := range v.halves {
-		codes[i] = byte(int8(math.RoundToEven(float64(fromHalf(h)) * scale))) //nolint:gosec // int8 as a byte
+		codes[i] = byte(math.Float64bits(float64(float64(fromHalf(h))*scale) + roundsToEven)) //nolint:gosec // int8 as a byte
 	}
 	return float32(v.inverse / scale)
 }

@@ -176,9 +176,9 @@ func HalfOf(b []byte) []float32 {
 	if len(b) == 0 {
 		return nil
 	}
-	v := make([]float32, 0, len(b)/2)
-	for ; len(b) >= 2; b = b[2:] {
-		v = append(v, halfToFloat(binary.LittleEndian.Uint16(b)))
+	v := make([]float32, len(b)/2)
+	for i := range v {
+		v[i] = halfToFloat(binary.LittleEndian.Uint16(b[2*i:]))
 	}
 	return v
 }
