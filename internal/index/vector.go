@@ -90,20 +90,15 @@ func (v *vector) set(components []float32) bool {
 	sum, largest := 0.0, uint32(0)
 	for i, x := range components {
 		bits := math.Float32bits(x)
-		switch magnitude := bits &^ (1 << 31); {
-		case magnitude == 0:
-			v.halves[i] = uint16(bits >> 16) //nolint:gosec // its sign
-		case isHalf(x):
-			v.halves[i] = uint16(bits>>16&0x8000 | (magnitude-112<<23)>>13) //nolint:gosec // sixteen bits are left
-			largest = max(largest, magnitude)
-		default: // a subnormal one, or not rounded
+		magnitude := bits &^ (1 << 31)
+		v.halves[i] = uint16(bits>>16&0x8000 | (max(magnitude, 112<<23)-112<<23)>>13) //nolint:gosec // sixteen bits are left
+		if !isHalf(x) {
 			h := float16.Fromfloat32(x)
-			if h.Float32() != x {
+			if v.halves[i] = h.Bits(); h.Float32() != x { // else it is subnormal
 				return false
 			}
-			v.halves[i] = h.Bits()
-			largest = max(largest, magnitude)
 		}
+		largest = max(largest, magnitude)
 		sum += float64(x) * float64(x)
 	}
 	v.largest, v.inverse = float64(math.Float32frombits(largest)), 1/math.Sqrt(sum)
