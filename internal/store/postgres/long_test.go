@@ -97,7 +97,7 @@ func TestMigrate(t *testing.T) {
 		}
 		both.Wait()
 		schema, err := postgres.MigrationStatus(ctx, db.OwnerURL)
-		if err != nil || schema.Current != schema.Known || schema.CompatibleFrom != 1 {
+		if err != nil || schema.Current != schema.Known || schema.CompatibleFrom != 3 {
 			t.Fatal(schema, err)
 		}
 		if err := refusal(t, postgres.Config{URL: db.URL}); err != nil {

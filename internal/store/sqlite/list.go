@@ -65,7 +65,7 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 	if p.Keyed {
 		common.WriteString(" AND n.key <> ''")
 		if len(p.Kinds) > 0 && !p.ByTime && !p.ByRevision {
-			index = " INDEXED BY notes_key"
+			index = " INDEXED BY notes_newest_by_key"
 		}
 	}
 	if p.IsOfRareKind() {

@@ -146,7 +146,7 @@ func TestPlansOfPages(t *testing.T) {
 		"messages by time":     {store.NotePage{Limit: 5, ByTime: true, Kinds: messages}, "notes_said"},
 		"newest of their time": {store.NotePage{Limit: 5, ByTime: true, Newest: true, Kinds: messages}, "notes_said"},
 		"facts":                {store.NotePage{Limit: 5, Newest: true, After: uuid.New(), Kinds: []memory.Kind{memory.KindFact}}, "notes_kind"},
-		"blocks":               {store.NotePage{Limit: 5, Keyed: true, Kinds: []memory.Kind{memory.KindBlock}}, "notes_key"},
+		"blocks":               {store.NotePage{Limit: 5, Keyed: true, Kinds: []memory.Kind{memory.KindBlock}}, "notes_newest_by_key"},
 	} {
 		conn, err := b.read.db.Conn(t.Context())
 		if err != nil {
@@ -158,7 +158,7 @@ func TestPlansOfPages(t *testing.T) {
 		}
 		for text := range q.stmts {
 			steps := strings.Join(plan(t, q, text), "; ")
-			if !strings.Contains(steps, "INDEX "+c.index+" ") || strings.Contains(steps, "TEMP B-TREE") && c.index != "notes_key" {
+			if !strings.Contains(steps, "INDEX "+c.index+" ") || strings.Contains(steps, "TEMP B-TREE") && c.index != "notes_newest_by_key" {
 				t.Errorf("%s: %s", name, steps)
 			}
 		}
