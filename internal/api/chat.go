@@ -140,7 +140,7 @@ func (h *core) turns(m *wire.Message) ([]chat.Turn, error) {
 		return nil, err
 	}
 	t := chat.Turn{ID: valueOr(m.ID, ""), Role: memory.Role(valueOr(m.Role, "")), Name: valueOr(m.Name, ""), Content: valueOr(m.Content, "")}
-	if m.Session != nil {
+	if m.Session != nil { // else nil, and not an empty text
 		t.Session = *m.Session
 	}
 	if m.OccurredAt != nil {

@@ -44,9 +44,7 @@ func (h *core) postEvent(c *gin.Context) error {
 	e := agent.NewEvent{
 		Type: memory.EventType(valueOr(body.Type, "")), Role: memory.Role(valueOr(body.Role, "")), Name: valueOr(body.Name, ""),
 		Content: valueOr(body.Content, ""), At: body.At, Stream: valueOr(body.Stream, false),
-	}
-	if body.Session != nil {
-		e.Session = *body.Session
+		Session: valueOr(body.Session, nil),
 	}
 	w, err := h.Agent.Post(ctx, s, ref, e, conditions(c))
 	if err != nil {

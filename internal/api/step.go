@@ -36,10 +36,7 @@ func (h *core) step(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	call := agent.Call{Tool: body.Tool}
-	if body.Arguments != nil {
-		call.Arguments = *body.Arguments
-	}
+	call := agent.Call{Tool: body.Tool, Arguments: valueOr(body.Arguments, nil)}
 	got, err := h.Agent.Step(c.Request.Context(), scope(c), ref, call, conditions(c))
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -75,10 +76,7 @@ func (g *Gateway) runDemo(ctx context.Context, stdout io.Writer, key string) err
 	if err != nil {
 		return err
 	}
-	var counts memory.Counts
-	if c.Counts != nil {
-		counts = *c.Counts
-	}
+	counts := *cmp.Or(c.Counts, &memory.Counts{})
 	_, err = fmt.Fprintf(stdout, demoText, demoCollection, counts.Notes, counts.Links, key, g.URL(), slipboxLines())
 	return err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -138,11 +139,7 @@ func (s *chatting) say(ctx context.Context, message string) error {
 		return err
 	}
 	s.dialogue = slices.Concat(own, []slipbox.Message{said(slipbox.MessageRoleAssistant, answer.Reply)})
-	model := "no model"
-	if answer.Model != nil {
-		model = *answer.Model
-	}
-	return s.errs.details(0, model, count(len(answer.Citations), "memory used", "memories used"))
+	return s.errs.details(0, *cmp.Or(answer.Model, new("no model")), count(len(answer.Citations), "memory used", "memories used"))
 }
 
 // stream sends a request for a chat and prints the reply while it is written.

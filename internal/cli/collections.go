@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -202,10 +203,7 @@ func (s *screen) version(e slipbox.HistoryEntry, before *slipbox.Note) error {
 	if e.Note == nil {
 		return s.text("  ", "deleted")
 	}
-	var old slipbox.Note
-	if before != nil {
-		old = *before
-	}
+	old := *cmp.Or(before, &slipbox.Note{})
 	for _, f := range []struct{ name, was, is string }{
 		{"", old.Content, e.Note.Content},
 		{"context: ", old.Context, e.Note.Context},

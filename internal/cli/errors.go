@@ -94,7 +94,7 @@ func (r *refusal) advice() string {
 	case http.StatusForbidden:
 		return "use a key with this scope (`gateway key create --scopes …`)"
 	case http.StatusNotFound:
-		switch subject, _, _ := strings.Cut(text(r.Detail), " "); subject {
+		switch subject, _, _ := strings.Cut(*cmp.Or(r.Detail, new("")), " "); subject {
 		case "note":
 			return "`slipbox search` prints the ids of notes"
 		case "job":

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -210,7 +211,7 @@ func (c *cli) changeWebhook(ctx context.Context, to *client, r request) error {
 	if err := c.out.webhook(&got); err != nil {
 		return err
 	}
-	return c.out.line("  secret: %s", clean(text(got.Secret)))
+	return c.out.line("  secret: %s", clean(*cmp.Or(got.Secret, new(""))))
 }
 
 func (s *screen) webhook(w *slipbox.Webhook) error {
@@ -267,7 +268,7 @@ func (s *screen) delivery(d slipbox.Delivery) error {
 	if d.Status != nil {
 		status = fmt.Sprintf("status %d", *d.Status)
 	}
-	return s.details(2, d.ID, fmt.Sprintf("revision %d", d.Revision), count(d.Attempts, "try", "tries"), status, text(d.Error), when(&d.UpdatedAt))
+	return s.details(2, d.ID, fmt.Sprintf("revision %d", d.Revision), count(d.Attempts, "try", "tries"), status, *cmp.Or(d.Error, new("")), when(&d.UpdatedAt))
 }
 
 func (c *cli) retryDelivery() *cobra.Command {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -129,11 +130,7 @@ func (c *cli) fileList() *cobra.Command {
 }
 
 func (s *screen) file(f slipbox.File) error {
-	why := ""
-	if f.Error != nil {
-		why = *f.Error
-	}
-	return s.details(0, f.ID, f.Name, string(f.State), why, count(int(f.Chunks), "passage", "passages"))
+	return s.details(0, f.ID, f.Name, string(f.State), *cmp.Or(f.Error, new("")), count(int(f.Chunks), "passage", "passages"))
 }
 
 func (c *cli) fileDelete() *cobra.Command {

@@ -59,11 +59,7 @@ func (s *screen) collection(col wire.Collection) error {
 			}
 		}
 	}
-	title := ""
-	if col.DisplayName != nil {
-		title = *col.DisplayName
-	}
-	if err := s.text("", cmp.Or(title, strings.Join(ids, " · "), col.Name)); err != nil {
+	if err := s.text("", cmp.Or(*cmp.Or(col.DisplayName, new("")), strings.Join(ids, " · "), col.Name)); err != nil {
 		return err
 	}
 	notes := ""

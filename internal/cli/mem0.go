@@ -314,7 +314,7 @@ func (in *mem0Import) contradictions(ctx context.Context, home mem0Entity, list 
 			return nil, err
 		}
 		for _, l := range got.Learned {
-			pair := mem0Contradiction{Entity: home.String(), Newer: m.ID, Said: text(l.Previous), Says: l.Memory}
+			pair := mem0Contradiction{Entity: home.String(), Newer: m.ID, Said: *cmp.Or(l.Previous, new("")), Says: l.Memory}
 			switch l.Event {
 			case slipbox.LearnedEventADD, slipbox.LearnedEventUPDATE:
 			case slipbox.LearnedEventDELETE:
@@ -361,7 +361,7 @@ func (in *mem0Import) write(ctx context.Context, home mem0Entity, list []mem0Mem
 			switch {
 			case line.Line > len(part):
 			case line.Error != nil:
-				in.refuse(home, part[line.Line-1].ID, clean(cmp.Or(text(line.Error.Detail), line.Error.Title)))
+				in.refuse(home, part[line.Line-1].ID, clean(*cmp.Or(line.Error.Detail, &line.Error.Title)))
 			case line.Status == http.StatusCreated:
 				in.report.Imported++
 			default:
@@ -384,13 +384,6 @@ func (m *mem0Memory) line(home mem0Entity) map[string]any {
 		}
 	}
 	return m.Line(ids)
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // delete deletes a memory, and reports whether it was there.

@@ -1,6 +1,7 @@
 package slipbox
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -18,10 +19,7 @@ type ProblemError struct {
 
 // Error returns status, code, detail and the refused fields.
 func (e *ProblemError) Error() string {
-	text := e.Title
-	if e.Detail != nil {
-		text = *e.Detail
-	}
+	text := *cmp.Or(e.Detail, &e.Title)
 	var fields strings.Builder
 	for _, f := range e.Errors {
 		fmt.Fprintf(&fields, "; %s: %s", f.Field, f.Reason)

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -107,9 +108,7 @@ func (r *response) callTool(n int, raw json.RawMessage) {
 	if json.Unmarshal(raw, &call) != nil {
 		return
 	}
-	if call.Index != nil {
-		n = *call.Index
-	}
+	n = *cmp.Or(call.Index, &n)
 	at := -1
 	for i, item := range r.items {
 		if item.kind == "function_call" && item.call == n {

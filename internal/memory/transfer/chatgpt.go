@@ -15,16 +15,16 @@ type chatGPT struct{ files []string }
 type chatGPTConversation struct {
 	ID        string                 `json:"id"`
 	OtherID   string                 `json:"conversation_id"`
-	Title     *string                `json:"title"`
+	Title     string                 `json:"title"`
 	CreatedAt *float64               `json:"create_time"`
 	UpdatedAt *float64               `json:"update_time"`
-	Current   *string                `json:"current_node"`
+	Current   string                 `json:"current_node"`
 	Mapping   map[string]chatGPTNode `json:"mapping"`
 }
 
 type chatGPTNode struct {
 	Message  *chatGPTMessage `json:"message"`
-	Parent   *string         `json:"parent"`
+	Parent   string          `json:"parent"`
 	Children []string        `json:"children"`
 }
 
@@ -38,7 +38,7 @@ type chatGPTMessage struct {
 		Type  string            `json:"content_type"`
 		Parts []json.RawMessage `json:"parts"`
 	} `json:"content"`
-	Recipient *string  `json:"recipient"`
+	Recipient string   `json:"recipient"`
 	Weight    *float64 `json:"weight"`
 	Metadata  struct {
 		Hidden bool `json:"is_visually_hidden_from_conversation"`
@@ -91,13 +91,13 @@ func (t *chatGPT) read(r *reading, p piece) error {
 	if id == "" && len(branch) > 0 {
 		id = branch[0]
 	}
-	session := sessionOf(deref(c.Title), id, begun)
+	session := sessionOf(c.Title, id, begun)
 	for _, node := range branch {
 		m := c.Mapping[node].Message
 		if m == nil {
 			continue
 		}
-		if m.Author.Role != "user" && m.Author.Role != "assistant" || deref(m.Recipient) != "" && *m.Recipient != "all" {
+		if m.Author.Role != "user" && m.Author.Role != "assistant" || m.Recipient != "" && m.Recipient != "all" {
 			r.left("messages of tools and systems", 1)
 			continue
 		}
@@ -126,14 +126,14 @@ func (t *chatGPT) read(r *reading, p piece) error {
 // branch returns the nodes from the root to the current one. Without one it follows the newest children.
 func (c *chatGPTConversation) branch() (out []string) {
 	seen := map[string]bool{}
-	at := deref(c.Current)
+	at := c.Current
 	if _, ok := c.Mapping[at]; !ok {
 		at = c.newestLeaf()
 	}
 	for at != "" && !seen[at] {
 		seen[at] = true
 		out = append(out, at)
-		at = deref(c.Mapping[at].Parent)
+		at = c.Mapping[at].Parent
 	}
 	slices.Reverse(out)
 	return out

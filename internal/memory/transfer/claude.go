@@ -12,17 +12,17 @@ type claude struct{ file, me string }
 
 type claudeConversation struct {
 	ID        string          `json:"uuid"`
-	Name      *string         `json:"name"`
+	Name      string          `json:"name"`
 	CreatedAt string          `json:"created_at"`
 	UpdatedAt string          `json:"updated_at"`
 	Messages  []claudeMessage `json:"chat_messages"`
 }
 
 type claudeMessage struct {
-	ID      string  `json:"uuid"`
-	Parent  *string `json:"parent_message_uuid"`
-	Sender  string  `json:"sender"`
-	Text    *string `json:"text"`
+	ID      string `json:"uuid"`
+	Parent  string `json:"parent_message_uuid"`
+	Sender  string `json:"sender"`
+	Text    string `json:"text"`
 	Content []struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
@@ -79,7 +79,7 @@ func (t *claude) read(r *reading, p piece) error {
 		return err
 	}
 	begun := stamp(c.CreatedAt)
-	session := sessionOf(deref(c.Name), c.ID, begun)
+	session := sessionOf(c.Name, c.ID, begun)
 	for _, m := range c.branch() {
 		role := map[string]string{"human": "user", "assistant": "assistant"}[m.Sender]
 		if role == "" {
@@ -112,10 +112,10 @@ func (c *claudeConversation) branch() []*claudeMessage {
 		byID[m.ID] = m
 		all = append(all, m)
 	}
-	if len(all) == 0 || all[len(all)-1].Parent == nil {
+	if len(all) == 0 || all[len(all)-1].Parent == "" {
 		return all
 	}
-	for m := all[len(all)-1]; m != nil; m = byID[deref(m.Parent)] {
+	for m := all[len(all)-1]; m != nil; m = byID[m.Parent] {
 		delete(byID, m.ID)
 		out = append(out, m)
 	}
@@ -131,7 +131,7 @@ func (m *claudeMessage) words() string {
 		}
 	}
 	if len(said) == 0 {
-		return deref(m.Text)
+		return m.Text
 	}
 	return strings.Join(said, "\n\n")
 }

@@ -9,13 +9,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 func headOf(s string, n int) string { return clip.Head(s, n) }
 
 // seconds returns a time of seconds since 1970; zero for none, and for 0, which programs write for none.

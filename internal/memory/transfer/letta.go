@@ -17,9 +17,9 @@ type letta struct {
 type lettaMessage struct {
 	ID      string          `json:"id"`
 	Role    string          `json:"role"`
-	Name    *string         `json:"name"`
+	Name    string          `json:"name"`
 	Content json.RawMessage `json:"content"`
-	Text    *string         `json:"text"`
+	Text    string          `json:"text"`
 	Created string          `json:"created_at"`
 	Calls   []struct {
 		ID       string `json:"id"`
@@ -145,14 +145,14 @@ func (t *letta) message(r *reading, m *lettaMessage, session string, n int) erro
 	}
 	text := contentOf(m.Content)
 	if text == "" {
-		text = deref(m.Text)
+		text = m.Text
 	}
 	if m.Role == "user" {
 		if text = personSays(text); text == "" {
 			r.left("messages of tools and systems", 1)
 			return nil
 		}
-		return r.message(message{id: id, role: "user", name: deref(m.Name), session: session, at: at, text: text})
+		return r.message(message{id: id, role: "user", name: m.Name, session: session, at: at, text: text})
 	}
 	if m.Role != "assistant" {
 		r.left("messages of tools and systems", 1)
@@ -182,14 +182,14 @@ func (t *letta) message(r *reading, m *lettaMessage, session string, n int) erro
 // personSays returns what a person said, which Letta packs with the time; "": it is an event that Letta packs in the same way.
 func personSays(text string) string {
 	var packed struct {
-		Type    string  `json:"type"`
-		Message *string `json:"message"`
+		Type    string `json:"type"`
+		Message string `json:"message"`
 	}
 	switch {
 	case !strings.HasPrefix(strings.TrimSpace(text), "{"), json.Unmarshal([]byte(text), &packed) != nil, packed.Type == "":
 		return text
 	case packed.Type == "user_message":
-		return deref(packed.Message)
+		return packed.Message
 	}
 	return ""
 }

@@ -24,7 +24,8 @@ type memoryBank struct {
 }
 
 type bankTurn struct {
-	query, response string
+	Query    string `json:"query"`
+	Response string `json:"response"`
 }
 
 // UnmarshalJSON reads an object, or a pair.
@@ -34,16 +35,11 @@ func (t *bankTurn) UnmarshalJSON(raw []byte) error {
 		if err := json.Unmarshal(raw, &pair); err != nil || len(pair) != 2 {
 			return fault.New(fault.Invalid, "a turn of the history must be an object with query and response, or a pair of both")
 		}
-		t.query, t.response = pair[0], pair[1]
+		t.Query, t.Response = pair[0], pair[1]
 		return nil
 	}
-	var turn struct {
-		Query    *string `json:"query"`
-		Response *string `json:"response"`
-	}
-	err := json.Unmarshal(raw, &turn)
-	t.query, t.response = deref(turn.Query), deref(turn.Response)
-	return err
+	type object bankTurn // without this method
+	return json.Unmarshal(raw, (*object)(t))
 }
 
 var bankHistory = regexp.MustCompile(`"history"\s*:\s*\{\s*(?:\}|"\d{4}-\d\d-\d\d"\s*:\s*\[)`)
@@ -131,11 +127,11 @@ func (t *memoryBank) day(r *reading, s *stream, name, day string) error {
 			return err
 		}
 		// Turns that were forgotten are not in the file, so a position in the day names none.
-		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", name, day, turn.query, turn.response))
+		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", name, day, turn.Query, turn.Response))
 		id := hex.EncodeToString(sum[:12])
 		repeats[id]++
 		id = fmt.Sprintf("%s.%d", id, repeats[id])
-		for _, m := range []message{{id: id + "/q", name: name, text: turn.query}, {id: id + "/r", role: "assistant", text: turn.response}} {
+		for _, m := range []message{{id: id + "/q", name: name, text: turn.Query}, {id: id + "/r", role: "assistant", text: turn.Response}} {
 			if strings.TrimSpace(m.text) == "" {
 				continue
 			}

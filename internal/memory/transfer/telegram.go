@@ -19,7 +19,7 @@ type telegramMessage struct {
 	Type     string          `json:"type"`
 	Date     string          `json:"date"`
 	Unix     string          `json:"date_unixtime"`
-	From     *string         `json:"from"`
+	From     string          `json:"from"`
 	FromID   string          `json:"from_id"`
 	Text     json.RawMessage `json:"text"`
 	Media    string          `json:"media_type"`
@@ -27,7 +27,7 @@ type telegramMessage struct {
 	Photo    string          `json:"photo"`
 	Sticker  string          `json:"sticker_emoji"`
 	ReplyTo  int64           `json:"reply_to_message_id"`
-	Forward  *string         `json:"forwarded_from"`
+	Forward  string          `json:"forwarded_from"`
 	Edited   string          `json:"edited"`
 	Location json.RawMessage `json:"location_information"`
 	Poll     *struct {
@@ -71,10 +71,7 @@ func (t *telegram) chat(r *reading, s *stream, pieces *[]piece) error {
 	return s.members(func(member string) error {
 		switch member {
 		case "name":
-			var text *string // of a deleted account: null
-			err := s.Decode(&text)
-			name = deref(text)
-			return err
+			return s.Decode(&name) // of a deleted account: null
 		case "id":
 			var n json.Number
 			err := s.Decode(&n)
@@ -107,7 +104,7 @@ func (t *telegram) days(r *reading, s *stream, pieces *[]piece) error {
 		if err := json.Unmarshal(raw, &m); err != nil {
 			return err
 		}
-		t.names.add(m.FromID, deref(m.From))
+		t.names.add(m.FromID, m.From)
 		to := s.InputOffset()
 		if date, _, _ := strings.Cut(m.Date, "T"); date != day || first {
 			day, first = date, false
@@ -139,8 +136,8 @@ func (t *telegram) read(r *reading, p piece) error {
 			id: t.chats[p.file] + ":" + strconv.FormatInt(m.ID, 10), name: t.names.of(m.FromID), at: at, text: m.words(),
 			session: headOf(t.chats[p.file], 180) + " " + at.Format(time.DateOnly), attributes: map[string]any{},
 		}
-		if m.Forward != nil && *m.Forward != "" {
-			out.attributes["forwarded_from"] = label(*m.Forward)
+		if m.Forward != "" {
+			out.attributes["forwarded_from"] = label(m.Forward)
 		}
 		if file := label(m.File); file != "" {
 			out.attributes["files"] = []string{file}

@@ -1,6 +1,7 @@
 package letta
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -307,10 +308,7 @@ func (r *reader) results(m *messagePart, text string) error {
 	content, ok := unpackResult(text)
 	list := m.Returns
 	if len(list) < 2 {
-		id := ""
-		if m.ToolCallID != nil {
-			id = *m.ToolCallID
-		}
+		id := *cmp.Or(m.ToolCallID, new(""))
 		if len(list) == 1 {
 			id, ok = firstOf(id, list[0].CallID), ok && list[0].Status != "error"
 			if strings.TrimSpace(content) == "" {
