@@ -375,3 +375,22 @@ func (b *Base) Counts(ctx context.Context, s tenant.Scope, v memory.View) (c mem
 	})
 	return c, err
 }
+
+// PlaceOf returns the columns of an order, their values for a place in it, and whether the order descends. Names are sorted by the
+// expression of the column name. The id is zero for the place just before a name.
+func PlaceOf(o memory.CollectionOrder, name string, c *memory.Collection) (columns []string, values []any, descending bool) {
+	if c == nil {
+		c = &memory.Collection{}
+	}
+	switch o {
+	case memory.NewestCollections, memory.OldestCollections:
+		return []string{"c.id"}, []any{c.ID}, o == memory.NewestCollections
+	case memory.UpdatedCollections:
+		return []string{"h.written_at", "h.collection"}, []any{c.UpdatedAt, c.ID}, true
+	case memory.CollectionsByUser:
+		e := c.External
+		return []string{"c.external_user", "c.external_agent", "c.external_app", "c.external_run"}, []any{e.User, e.Agent, e.App, e.Run}, false
+	default:
+		return []string{name, "c.id"}, []any{c.Name, c.ID}, false
+	}
+}

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 )
@@ -54,13 +55,23 @@ func NoteColumns() []Column {
 	return parseColumns(strings.Join(words, " "))
 }
 
-// NoteNames lists the names of the columns of notes from the n-th on, each behind a prefix such as "n.".
-func NoteNames(prefix string, n int) string {
-	var names []string
-	for _, c := range NoteColumns()[n:] {
-		names = append(names, prefix+c.Name)
+// NoteNames lists the names of the columns of notes, each behind a prefix such as "n.".
+func NoteNames(prefix string) string { return names(NoteColumns(), prefix) }
+
+func names(columns []Column, prefix string) string {
+	out := make([]string, len(columns))
+	for i, c := range columns {
+		out[i] = prefix + c.Name
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(out, ", ")
+}
+
+// Copied lists the columns of notes or links behind tenant and layer, and what a copy of the rows of an alias has in them: the
+// same, but the end that is given.
+func Copied(table, alias, end string) (columns, values string) {
+	of := slices.Clone(tables[slices.IndexFunc(tables, func(t *Table) bool { return t.Name == table })].Columns[2:])
+	i := slices.IndexFunc(of, func(c Column) bool { return c.Name == "to_rev" })
+	return names(of, ""), names(of[:i], alias+".") + ", " + end + ", " + names(of[i+1:], alias+".")
 }
 
 // Values returns the values of the columns in the form of a [Row].

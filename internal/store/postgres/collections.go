@@ -122,64 +122,41 @@ func (q *session) CollectionsByExternal(ctx context.Context, tenantID uuid.UUID,
 		hasExternal+" AND c.state <> 'deleting'", tenantID, e.User, e.Agent, e.App, e.Run)
 }
 
-// collectionList are the parts of a statement that lists collections in an order.
-type collectionList struct{ tables, tenant, by, order, beyond string }
-
 // byWriting finds collections from their heads: the index of their times leads to both, row by row.
 const byWriting = ` FROM collection_heads h
  CROSS JOIN LATERAL (SELECT * FROM collections c WHERE c.tenant = h.tenant AND c.id = h.collection LIMIT 1) c
  LEFT JOIN LATERAL (SELECT a.name FROM agents a WHERE a.tenant = c.tenant AND a.id = c.agent LIMIT 1) a ON true `
 
-func listOf(o memory.CollectionOrder) collectionList {
-	switch o {
-	case memory.NewestCollections:
-		return collectionList{collectionTables, "c.tenant", "c.id", " DESC", "<"}
-	case memory.OldestCollections:
-		return collectionList{collectionTables, "c.tenant", "c.id", "", ">"}
-	case memory.UpdatedCollections:
-		return collectionList{byWriting, "h.tenant", "h.written_at, h.collection", " DESC", "<"}
-	case memory.CollectionsByUser:
-		return collectionList{collectionTables, "c.tenant", "c.external_user, c.external_agent, c.external_app, c.external_run", "", ">"}
-	default:
-		return collectionList{collectionTables, "c.tenant", "c.name, c.id", "", ">"}
-	}
-}
-
-// placeOf are the values of the columns of an order. The id is zero for the place just before a name.
-func placeOf(o memory.CollectionOrder, c *memory.Collection) []any {
-	switch o {
-	case memory.NewestCollections, memory.OldestCollections:
-		return []any{c.ID}
-	case memory.UpdatedCollections:
-		return []any{c.UpdatedAt, c.ID}
-	case memory.CollectionsByUser:
-		return []any{c.External.User, c.External.Agent, c.External.App, c.External.Run}
-	default:
-		return []any{c.Name, c.ID}
-	}
-}
-
 // ListCollections implements store.CollectionRows.
 func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery, after *memory.Collection, now time.Time) ([]store.CollectionRow, error) {
-	list := listOf(cq.Order)
-	if cq.Parent != uuid.Nil { // by the index of names all collections would be read for a few forks
-		list.by = strings.Replace(list.by, "c.name", "c.name || ''", 1)
+	tables, where := collectionTables, "WHERE c.tenant = $1"
+	if cq.Order == memory.UpdatedCollections {
+		tables, where = byWriting, "WHERE h.tenant = $1"
 	}
 	p := params{args: []any{s.Tenant()}}
-	where := "WHERE " + list.tenant + " = $1 AND c.state <> 'deleting'" + seenBy(&p, s, now) + p.ofCollections(&cq)
+	where += " AND c.state <> 'deleting'" + seenBy(&p, s, now) + p.ofCollections(&cq)
+	name := "c.name"
+	if cq.Parent != uuid.Nil { // by the index of names all collections would be read for a few forks
+		name = "c.name || ''"
+	}
+	columns, values, descending := store.PlaceOf(cq.Order, name, after)
+	order, beyond := "", ">"
+	if descending {
+		order, beyond = " DESC", "<"
+	}
 	if after != nil {
 		var place []string
-		for _, v := range placeOf(cq.Order, after) {
+		for _, v := range values {
 			place = append(place, p.add(v))
 		}
 		if cq.Order == memory.CollectionsByUser { // without it a planner that knows nothing of the tenant sorts all of it
 			where += " AND c.external_user >= " + place[0]
 		}
-		where += " AND (" + list.by + ") " + list.beyond + " (" + strings.Join(place, ", ") + ")"
+		where += " AND (" + strings.Join(columns, ", ") + ") " + beyond + " (" + strings.Join(place, ", ") + ")"
 	}
-	where += " ORDER BY " + strings.ReplaceAll(list.by, ",", list.order+",") + list.order + " LIMIT " + p.add(limit(cq.Limit))
+	where += " ORDER BY " + strings.Join(columns, order+", ") + order + " LIMIT " + p.add(limit(cq.Limit))
 	var out []store.CollectionRow
-	err := q.each(ctx, "SELECT "+collectionColumns+", "+countColumns+list.tables+where, p.args, func(rows pgx.Rows) error {
+	err := q.each(ctx, "SELECT "+collectionColumns+", "+countColumns+tables+where, p.args, func(rows pgx.Rows) error {
 		var r store.CollectionRow
 		err := rows.Scan(append(collectionDest(&r), countDest(&r)...)...)
 		out = append(out, r)

@@ -129,15 +129,7 @@ func (q *session) copyStep(ctx context.Context, r *store.CollectionRow, v memory
 	return q.saveHead(ctx, tenantID, target, h)
 }
 
-const (
-	linkTail = "source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at"
-	openEnd  = "9223372036854775807"
-)
-
-// withAlias returns the columns with the alias of their table.
-func withAlias(alias, columns string) string {
-	return alias + "." + strings.ReplaceAll(columns, ", ", ", "+alias+".")
-}
+const openEnd = "9223372036854775807"
 
 // copyPage copies the versions with their vectors, outgoing links and use, and returns how much was
 // not copied before. The versions are open in the target: what ended them in the source lies beyond
@@ -148,16 +140,16 @@ func (q *session) copyPage(ctx context.Context, tenantID uuid.UUID, v memory.Vie
 	q.later("INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT $1, $2, x.note, x.from_rev, x.embedder, x.vec, x.tokens"+keys+
 		" CROSS JOIN LATERAL (SELECT * FROM vectors x WHERE x.tenant = $1 AND x.layer = k.layer AND x.note = k.note AND x.from_rev = k.from_rev OFFSET 0) x ON CONFLICT DO NOTHING", args...)
 	q.copyUsage(tenantID, target, page.notes, v.Layers)
-	_, err = q.get(ctx, "WITH copied AS (INSERT INTO notes (tenant, layer, "+noteTail+") SELECT $1, $2, "+
-		strings.Replace(withAlias("n", noteTail), "n.to_rev", openEnd, 1)+keys+versionOf+" ON CONFLICT DO NOTHING RETURNING bytes)"+
+	columns, values := store.Copied("notes", "n", openEnd)
+	_, err = q.get(ctx, "WITH copied AS (INSERT INTO notes (tenant, layer, "+columns+") SELECT $1, $2, "+values+keys+versionOf+" ON CONFLICT DO NOTHING RETURNING bytes)"+
 		" SELECT COUNT(*), COALESCE(SUM(bytes), 0)::bigint FROM copied", args, &added.Notes, &added.Bytes)
 	if err != nil {
 		return added, err
 	}
+	columns, values = store.Copied("links", "l", openEnd)
 	for i := range v.Layers {
 		p := params{args: []any{tenantID, target, page.notes}}
-		n, err := q.exec(ctx, "INSERT INTO links (tenant, layer, "+linkTail+") SELECT $1, $2, "+
-			strings.Replace(withAlias("l", linkTail), "l.to_rev", openEnd, 1)+
+		n, err := q.exec(ctx, "INSERT INTO links (tenant, layer, "+columns+") SELECT $1, $2, "+values+
 			" FROM unnest($3::uuid[]) k (id) CROSS JOIN LATERAL (SELECT * FROM links l WHERE l.source = k.id AND "+p.visibleLinks(v.Layers, i)+" OFFSET 0) l ON CONFLICT DO NOTHING", p.args...)
 		if err != nil {
 			return added, err

@@ -38,21 +38,18 @@ func (q *session) flattenLayer(r store.CollectionRow, layers []memory.Layer, i i
 	// Where a nearer layer has its first version, this layer is no longer read. What is already
 	// copied into the own layer has lower revisions, and is left out by the fork's first own
 	// revision.
-	ended := func(p *params, table, columns, same string) string {
+	for _, copied := range [][2]string{{"notes", "s.id = x.id"}, {"links", "s.source = x.source AND s.relation = x.relation AND s.target = x.target"}} {
+		table, same := copied[0], copied[1]
+		p := base
 		ends := []string{"CASE WHEN x.to_rev <= $4 THEN x.to_rev ELSE " + openEnd + " END"}
 		for _, near := range layers[:i] { // LEAST ignores NULL
 			ends = append(ends, "(SELECT MIN(s.from_rev) FROM "+table+" s WHERE s.tenant = $1 AND s.layer = "+p.add(near.Collection)+" AND "+same+
 				" AND s.from_rev <= "+p.add(rev(near.Bound))+" AND s.from_rev > $4)")
 		}
-		return "INSERT INTO " + table + " (tenant, layer, " + columns + ") SELECT $1, $2, " + strings.Replace(withAlias("x", columns), "x.to_rev", "LEAST("+strings.Join(ends, ", ")+")", 1) +
-			" FROM " + table + " x WHERE x.tenant = $1 AND x.layer = $3 AND x.from_rev <= $4"
+		columns, values := store.Copied(table, "x", "LEAST("+strings.Join(ends, ", ")+")")
+		q.later("INSERT INTO "+table+" (tenant, layer, "+columns+") SELECT $1, $2, "+values+
+			" FROM "+table+" x WHERE x.tenant = $1 AND x.layer = $3 AND x.from_rev <= $4", p.args...)
 	}
-	p := base
-	text := ended(&p, "notes", noteTail, "s.id = x.id")
-	q.later(text, p.args...)
-	p = base
-	text = ended(&p, "links", linkTail, "s.source = x.source AND s.relation = x.relation AND s.target = x.target")
-	q.later(text, p.args...)
 	q.later(`INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens)
  SELECT $1, $2, note, from_rev, embedder, vec, tokens FROM vectors WHERE tenant = $1 AND layer = $3 AND from_rev <= $4`, base.args...)
 	q.later(`INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from)

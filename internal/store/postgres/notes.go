@@ -16,8 +16,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// noteColumns are the columns of the notes n, and noteTail those behind tenant and layer.
-var noteColumns, noteTail = store.NoteNames("n.", 0), store.NoteNames("", 1)
+// noteColumns are the columns of the notes n.
+var noteColumns = store.NoteNames("n.")
 
 // reader reads versions of notes.
 type reader store.NoteReader

@@ -18,7 +18,7 @@ func (*session) VectorLimit() int { return maxDim }
 // ReadObject implements store.NoteWrites.
 func (*session) ReadObject(doc string) (map[string]any, error) { return objectOf(orNull(doc)) }
 
-var insertNote = "INSERT INTO notes (tenant, " + store.NoteNames("", 0) + ") VALUES (" + placeholders(1+len(store.NoteColumns())) + ")"
+var insertNote = "INSERT INTO notes (tenant, " + store.NoteNames("") + ") VALUES (" + placeholders(1+len(store.NoteColumns())) + ")"
 
 // placeholders returns the first n, with commas between them.
 func placeholders(n int) string {

@@ -127,47 +127,30 @@ const byWriting = ` FROM collection_heads h
  CROSS JOIN collections c ON c.tenant = h.tenant AND c.id = h.collection
  LEFT JOIN agents a ON a.tenant = c.tenant AND a.id = c.agent `
 
-// placeOf returns the columns of an order, and their values for a place. The id is zero for the place just before a name.
-func placeOf(o memory.CollectionOrder, c *memory.Collection) (columns string, values []any) {
-	if c == nil {
-		c = &memory.Collection{}
-	}
-	switch o {
-	case memory.NewestCollections, memory.OldestCollections:
-		return "c.id", []any{c.ID}
-	case memory.UpdatedCollections:
-		return "h.written_at, h.collection", []any{c.UpdatedAt, c.ID}
-	case memory.CollectionsByUser:
-		e := c.External
-		return "c.external_user, c.external_agent, c.external_app, c.external_run", []any{e.User, e.Agent, e.App, e.Run}
-	default:
-		return "c.name, c.id", []any{c.Name, c.ID}
-	}
-}
-
 // ListCollections implements store.CollectionRows.
 func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery, after *memory.Collection, now time.Time) ([]store.CollectionRow, error) {
 	tables, where := collectionTables, "WHERE c.tenant = ?"
-	order, beyond := "", ">"
 	if cq.Order == memory.UpdatedCollections {
 		tables, where = byWriting, "WHERE h.tenant = ?"
-	}
-	if cq.Order == memory.UpdatedCollections || cq.Order == memory.NewestCollections {
-		order, beyond = " DESC", "<"
 	}
 	seen, args := seenCollections(s, now)
 	of, ofArgs := ofCollections(s, &cq)
 	args = append(append([]any{s.Tenant()}, args...), ofArgs...)
 	where += seen + of
-	columns, values := placeOf(cq.Order, after)
+	name := "c.name"
 	if cq.Parent != uuid.Nil { // by the index of names all collections would be read for a few forks
-		columns = strings.Replace(columns, "c.name", "+c.name", 1)
+		name = "+c.name"
+	}
+	columns, values, descending := store.PlaceOf(cq.Order, name, after)
+	order, beyond := "", ">"
+	if descending {
+		order, beyond = " DESC", "<"
 	}
 	if after != nil {
-		where += " AND (" + columns + ") " + beyond + " (" + strings.TrimSuffix(strings.Repeat("?, ", len(values)), ", ") + ")"
+		where += " AND (" + strings.Join(columns, ", ") + ") " + beyond + " (" + strings.TrimSuffix(strings.Repeat("?, ", len(values)), ", ") + ")"
 		args = append(args, values...)
 	}
-	where += " ORDER BY " + strings.ReplaceAll(columns, ",", order+",") + order + " LIMIT +?"
+	where += " ORDER BY " + strings.Join(columns, order+", ") + order + " LIMIT +?"
 	return q.collectionRows(ctx, "SELECT "+collectionColumns+", "+countColumns+tables+where, countDest, append(args, limit(cq.Limit))...)
 }
 

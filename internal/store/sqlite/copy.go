@@ -95,7 +95,7 @@ func (q *session) copyStep(ctx context.Context, r *store.CollectionRow, v memory
 	return q.SaveHead(ctx, r.Tenant, r.ID, h)
 }
 
-const linkTail = "source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at"
+const openEnd = "9223372036854775807"
 
 // copyChunk is how many notes are copied by one statement: a call of the engine costs more than what it does
 // for a row, and SQLite holds the rows of a statement in memory.
@@ -143,11 +143,11 @@ func (q *session) copyNotes(ctx context.Context, r *store.CollectionRow, v memor
 			}
 		}
 	}
-	tail := strings.Replace(linkTail, "to_rev", "9223372036854775807", 1)
+	columns, values := store.Copied("links", "l", openEnd)
 	for i := range v.Layers {
 		where, args := visibleLinks(r.Tenant, v.Layers, i)
 		args = append([]any{r.ID, ids(all)}, args...)
-		n, err := q.exec(ctx, "INSERT OR IGNORE INTO links (tenant, layer, "+linkTail+") SELECT l.tenant, ?, "+tail+
+		n, err := q.exec(ctx, "INSERT OR IGNORE INTO links (tenant, layer, "+columns+") SELECT l.tenant, ?, "+values+
 			" FROM links l WHERE l.source IN (SELECT unhex(value) FROM json_each(?)) AND "+where, args...)
 		if err != nil {
 			return err
@@ -169,9 +169,9 @@ func (q *session) copyVersions(ctx context.Context, r *store.CollectionRow, laye
 		return err
 	}
 	const rows = " j CROSS JOIN notes x WHERE x.tenant = ? AND x.layer = ? AND x.id = unhex(substr(j.value, 1, 32)) AND x.from_rev = CAST(substr(j.value, 33) AS INTEGER)"
-	tail := strings.Replace("x."+strings.ReplaceAll(noteTail, ", ", ", x."), "x.to_rev", "9223372036854775807", 1)
+	columns, values := store.Copied("notes", "x", openEnd)
 	args := func() []any { return []any{r.ID, string(doc), r.Tenant, layer} }
-	text := "INSERT OR IGNORE INTO notes (tenant, layer, " + noteTail + ") SELECT x.tenant, ?, " + tail + " FROM json_each(?)" + rows + " RETURNING bytes"
+	text := "INSERT OR IGNORE INTO notes (tenant, layer, " + columns + ") SELECT x.tenant, ?, " + values + " FROM json_each(?)" + rows + " RETURNING bytes"
 	err = q.each(ctx, text, args(), func(rows *sql.Rows) error {
 		var bytes int64
 		err := rows.Scan(&bytes)
@@ -234,17 +234,14 @@ func (q *session) flattenLayer(ctx context.Context, r store.CollectionRow, layer
 		return b.String(), args
 	}
 	base := []any{tenantID, l.Collection, l.Bound}
-	end, args := ends("notes", "s.id = x.id")
-	tail := "x." + strings.ReplaceAll(noteTail, ", ", ", x.")
-	if _, err := q.exec(ctx, "INSERT INTO notes (tenant, layer, "+noteTail+") SELECT x.tenant, ?, "+strings.Replace(tail, "x.to_rev", end, 1)+
-		" FROM notes x WHERE x.tenant = ? AND x.layer = ? AND x.from_rev <= ?", append(append([]any{r.ID}, args...), base...)...); err != nil {
-		return err
-	}
-	end, args = ends("links", "s.source = x.source AND s.relation = x.relation AND s.target = x.target")
-	tail = "x." + strings.ReplaceAll(linkTail, ", ", ", x.")
-	if _, err := q.exec(ctx, "INSERT INTO links (tenant, layer, "+linkTail+") SELECT x.tenant, ?, "+strings.Replace(tail, "x.to_rev", end, 1)+
-		" FROM links x WHERE x.tenant = ? AND x.layer = ? AND x.from_rev <= ?", append(append([]any{r.ID}, args...), base...)...); err != nil {
-		return err
+	for _, copied := range [][2]string{{"notes", "s.id = x.id"}, {"links", "s.source = x.source AND s.relation = x.relation AND s.target = x.target"}} {
+		table, same := copied[0], copied[1]
+		end, args := ends(table, same)
+		columns, values := store.Copied(table, "x", end)
+		if _, err := q.exec(ctx, "INSERT INTO "+table+" (tenant, layer, "+columns+") SELECT x.tenant, ?, "+values+
+			" FROM "+table+" x WHERE x.tenant = ? AND x.layer = ? AND x.from_rev <= ?", append(append([]any{r.ID}, args...), base...)...); err != nil {
+			return err
+		}
 	}
 	for _, text := range []string{
 		"INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT tenant, ?, note, from_rev, embedder, vec, tokens FROM vectors WHERE tenant = ? AND layer = ? AND from_rev <= ?",

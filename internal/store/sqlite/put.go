@@ -18,7 +18,7 @@ func (*session) ReadObject(doc string) (map[string]any, error) { return store.Ob
 
 var (
 	columnsOfNotes = store.NoteColumns()
-	insertNote     = "INSERT INTO notes (tenant, " + store.NoteNames("", 0) + ") VALUES (?" + strings.Repeat(", ?", len(columnsOfNotes)) + ")"
+	insertNote     = "INSERT INTO notes (tenant, " + store.NoteNames("") + ") VALUES (?" + strings.Repeat(", ?", len(columnsOfNotes)) + ")"
 )
 
 // InsertNote implements store.NoteWrites.
