@@ -10,6 +10,12 @@ import (
 // Scanner is a row of a result. The rows of both drivers are Scanners.
 type Scanner interface{ Scan(dest ...any) error }
 
+// ScanOne scans a row of one column.
+func ScanOne[V any](row Scanner) (v V, err error) {
+	err = row.Scan(&v)
+	return v, err
+}
+
 // Time returns a destination for a column of times: microseconds since 1970, where 0 is none, in
 // the embedded engine; timestamps, where NULL is none, on Postgres.
 func Time(t *time.Time) sql.Scanner { return timeColumn{t, false} }

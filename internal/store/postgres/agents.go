@@ -4,20 +4,14 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-func (q *session) agents(ctx context.Context, where string, args ...any) (out []tenant.Agent, err error) {
-	err = q.each(ctx, "SELECT id, name, display_name, created_at FROM agents WHERE "+where, args, func(rows pgx.Rows) error {
-		a, err := store.ScanAgent(rows)
-		out = append(out, a)
-		return err
-	})
-	return out, err
+func (q *session) agents(ctx context.Context, where string, args ...any) ([]tenant.Agent, error) {
+	return collect(ctx, q, "SELECT id, name, display_name, created_at FROM agents WHERE "+where, args, store.ScanAgent)
 }
 
 // AgentByID implements store.AgentRows.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -13,7 +12,7 @@ import (
 )
 
 // Attachments implements store.AttachmentRows.
-func (q *session) Attachments(ctx context.Context, tenantID uuid.UUID, s tenant.Scope, aq memory.AttachmentQuery, now time.Time) (out []memory.Attachment, err error) {
+func (q *session) Attachments(ctx context.Context, tenantID uuid.UUID, s tenant.Scope, aq memory.AttachmentQuery, now time.Time) ([]memory.Attachment, error) {
 	var p params
 	text := "SELECT " + store.AttachmentColumns + " FROM attachments a JOIN collections c ON c.tenant = a.tenant AND c.id = a.collection WHERE a.tenant = " + p.add(tenantID) + seenBy(&p, s, now)
 	if aq.Collection != uuid.Nil {
@@ -25,12 +24,7 @@ func (q *session) Attachments(ctx context.Context, tenantID uuid.UUID, s tenant.
 	if len(aq.Blocks) > 0 {
 		text += " AND a.block = ANY(" + p.add(aq.Blocks) + "::uuid[])"
 	}
-	err = q.each(ctx, text+" ORDER BY a.block, a.collection", p.args, func(rows pgx.Rows) error {
-		a, err := store.ScanAttachment(rows)
-		out = append(out, a)
-		return err
-	})
-	return out, err
+	return collect(ctx, q, text+" ORDER BY a.block, a.collection", p.args, store.ScanAttachment)
 }
 
 // PutAttachment implements store.AttachmentRows.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -44,14 +43,11 @@ func countDest(r *store.CollectionRow) []any {
 }
 
 // collections reads the collections c of a condition; its parameters begin at $1.
-func (q *session) collections(ctx context.Context, where string, args ...any) (out []store.CollectionRow, err error) {
-	err = q.each(ctx, "SELECT "+collectionColumns+collectionTables+where, args, func(rows pgx.Rows) error {
-		var r store.CollectionRow
-		err := rows.Scan(collectionDest(&r)...)
-		out = append(out, r)
-		return err
+func (q *session) collections(ctx context.Context, where string, args ...any) ([]store.CollectionRow, error) {
+	return collect(ctx, q, "SELECT "+collectionColumns+collectionTables+where, args, func(rows store.Scanner) (r store.CollectionRow, err error) {
+		err = rows.Scan(collectionDest(&r)...)
+		return r, err
 	})
-	return out, err
 }
 
 // Collection implements store.CollectionRows.
@@ -155,14 +151,10 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 		where += " AND (" + strings.Join(columns, ", ") + ") " + beyond + " (" + strings.Join(place, ", ") + ")"
 	}
 	where += " ORDER BY " + strings.Join(columns, order+", ") + order + " LIMIT " + p.add(limit(cq.Limit))
-	var out []store.CollectionRow
-	err := q.each(ctx, "SELECT "+collectionColumns+", "+countColumns+tables+where, p.args, func(rows pgx.Rows) error {
-		var r store.CollectionRow
-		err := rows.Scan(append(collectionDest(&r), countDest(&r)...)...)
-		out = append(out, r)
-		return err
+	return collect(ctx, q, "SELECT "+collectionColumns+", "+countColumns+tables+where, p.args, func(rows store.Scanner) (r store.CollectionRow, err error) {
+		err = rows.Scan(append(collectionDest(&r), countDest(&r)...)...)
+		return r, err
 	})
-	return out, err
 }
 
 // ofCollections is the condition that a list is of these collections c; $1 is the tenant.

@@ -76,13 +76,8 @@ func (q *session) UpdateKey(_ context.Context, k auth.Key) error {
 }
 
 // ListSigningKeys implements store.SigningKeyRows.
-func (q *session) ListSigningKeys(ctx context.Context) (out []auth.SigningKey, err error) {
-	err = q.each(ctx, "SELECT kid, public, wrapped, created_at, retires_at, expires_at FROM signing_keys ORDER BY created_at DESC, kid DESC", nil, func(rows pgx.Rows) error {
-		k, err := store.ScanSigningKey(rows)
-		out = append(out, k)
-		return err
-	})
-	return out, err
+func (q *session) ListSigningKeys(ctx context.Context) ([]auth.SigningKey, error) {
+	return collect(ctx, q, "SELECT kid, public, wrapped, created_at, retires_at, expires_at FROM signing_keys ORDER BY created_at DESC, kid DESC", nil, store.ScanSigningKey)
 }
 
 // RetireSigningKeys implements store.SigningKeyRows. It goes with the next statement.

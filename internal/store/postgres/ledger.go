@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -55,7 +54,7 @@ func (q *session) InsertAudit(_ context.Context, s tenant.Scope, now time.Time, 
 }
 
 // ListAudit implements store.LedgerRows.
-func (q *session) ListAudit(ctx context.Context, s tenant.Scope, aq memory.AuditQuery) (out []memory.AuditEntry, err error) {
+func (q *session) ListAudit(ctx context.Context, s tenant.Scope, aq memory.AuditQuery) ([]memory.AuditEntry, error) {
 	var p params
 	text := "SELECT id, at, actor, action, target, detail FROM audit WHERE tenant = " + p.add(s.Tenant())
 	if aq.Before > 0 {
@@ -68,13 +67,10 @@ func (q *session) ListAudit(ctx context.Context, s tenant.Scope, aq memory.Audit
 		text += " AND target = " + p.add(store.Clean(aq.Target))
 	}
 	text += " ORDER BY id DESC LIMIT " + p.add(limit(aq.Limit))
-	err = q.each(ctx, text, p.args, func(rows pgx.Rows) error {
-		var e memory.AuditEntry
-		err := rows.Scan(&e.ID, store.Time(&e.At), &e.Actor, &e.Action, &e.Target, objectColumn{&e.Detail})
-		out = append(out, e)
-		return err
+	return collect(ctx, q, text, p.args, func(rows store.Scanner) (e memory.AuditEntry, err error) {
+		err = rows.Scan(&e.ID, store.Time(&e.At), &e.Actor, &e.Action, &e.Target, objectColumn{&e.Detail})
+		return e, err
 	})
-	return out, err
 }
 
 // moreUse adds the counts of a conflicting row of model_use m.
@@ -152,19 +148,14 @@ func (q *session) checkReached(ctx context.Context, sc tenant.Scope, all ids) er
 }
 
 // ModelUse implements store.LedgerRows.
-func (q *session) ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) (out []memory.ModelUse, err error) {
+func (q *session) ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) ([]memory.ModelUse, error) {
 	var p params
 	text := "SELECT m.collection, m.purpose, m.day, m.calls, m.prompt_tokens, m.completion_tokens FROM model_use m WHERE m.tenant = " + p.add(s.Tenant()) +
 		" AND m.day >= " + p.add(store.Clean(fromDay)) + " AND m.day <= " + p.add(store.Clean(toDay))
 	if !s.IsWhole() {
 		text += " AND EXISTS (SELECT 1 FROM collections c WHERE c.tenant = m.tenant AND c.id = m.collection" + reachedBy(&p, s) + ")"
 	}
-	err = q.each(ctx, text+` ORDER BY m.day, m.collection, m.purpose COLLATE "C"`, p.args, func(rows pgx.Rows) error {
-		u, err := store.ScanModelUse(rows)
-		out = append(out, u)
-		return err
-	})
-	return out, err
+	return collect(ctx, q, text+` ORDER BY m.day, m.collection, m.purpose COLLATE "C"`, p.args, store.ScanModelUse)
 }
 
 // StoredBeside implements store.LedgerRows.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -80,13 +79,7 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	if len(layers) > 1 {
 		text += " ORDER BY " + merged + " LIMIT $2"
 	}
-	var out []store.NoteVersion
-	err := q.each(ctx, text, p.args, func(rows pgx.Rows) error {
-		n, err := r.scan(rows)
-		out = append(out, n)
-		return err
-	})
-	return out, err
+	return collect(ctx, q, text, p.args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows) })
 }
 
 // storableTexts returns kinds or states as the driver takes them.

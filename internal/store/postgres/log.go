@@ -13,7 +13,7 @@ import (
 )
 
 // LogPage implements store.LogRows.
-func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.NoteReader, lp store.LogPage) (out []store.NoteVersion, err error) {
+func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.NoteReader, lp store.LogPage) ([]store.NoteVersion, error) {
 	r := reader(nr)
 	p := params{args: []any{tenantID, nr.Collection, rev(lp.To), rev(lp.From), lp.Note, limit(lp.Limit)}}
 	where := "n.bytes >= 0 AND n.from_rev <= $3" // the condition of the index of the log
@@ -23,24 +23,14 @@ func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.Note
 	}
 	text := "SELECT " + r.columns() + r.from(&p) + " WHERE n.tenant = $1 AND n.layer = $2 AND " + where +
 		" AND (n.from_rev, n.id) > ($4, $5) ORDER BY n.from_rev, n.id LIMIT $6"
-	err = q.each(ctx, text, p.args, func(rows pgx.Rows) error {
-		n, err := r.scan(rows)
-		out = append(out, n)
-		return err
-	})
-	return out, err
+	return collect(ctx, q, text, p.args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows) })
 }
 
 // ListChangesets implements store.LogRows.
-func (q *session) ListChangesets(ctx context.Context, tenantID, collection uuid.UUID, after, to memory.Revision, n int) (out []memory.Changeset, err error) {
-	err = q.each(ctx, `SELECT collection, revision, at, actor, job, trigger, cause, undoes FROM changesets
+func (q *session) ListChangesets(ctx context.Context, tenantID, collection uuid.UUID, after, to memory.Revision, n int) ([]memory.Changeset, error) {
+	return collect(ctx, q, `SELECT collection, revision, at, actor, job, trigger, cause, undoes FROM changesets
  WHERE tenant = $1 AND collection = $2 AND revision > $3 AND revision <= $4 ORDER BY revision LIMIT $5`,
-		[]any{tenantID, collection, rev(after), rev(to), limit(n)}, func(rows pgx.Rows) error {
-			c, err := store.ScanChangeset(rows)
-			out = append(out, c)
-			return err
-		})
-	return out, err
+		[]any{tenantID, collection, rev(after), rev(to), limit(n)}, store.ScanChangeset)
 }
 
 // CountChangesets implements store.LogRows.
@@ -90,16 +80,11 @@ func (q *session) SetEmbedder(_ context.Context, tenantID, collection uuid.UUID,
 }
 
 // ListMerges implements store.LogRows.
-func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []memory.Changeset, err error) {
-	err = q.each(ctx, `SELECT collection, revision, at, actor, job, trigger, cause, undoes, merged_from::text FROM changesets c
+func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]memory.Changeset, error) {
+	return collect(ctx, q, `SELECT collection, revision, at, actor, job, trigger, cause, undoes, merged_from::text FROM changesets c
  WHERE tenant = $1 AND collection = $2 AND revision > $3 AND revision <= $4 AND merged_from IS NOT NULL
  AND NOT EXISTS (SELECT 1 FROM changesets u WHERE u.tenant = $1 AND u.collection = $2 AND u.revision > c.revision AND u.revision <= $4 AND u.undoes = c.revision)
- ORDER BY revision DESC`, []any{tenantID, span.Layer, rev(span.After), rev(span.To)}, func(rows pgx.Rows) error {
-		c, err := store.ScanMerge(rows)
-		out = append(out, c)
-		return err
-	})
-	return out, err
+ ORDER BY revision DESC`, []any{tenantID, span.Layer, rev(span.After), rev(span.To)}, store.ScanMerge)
 }
 
 // begun returns the text that lists rows x of the first layer that began after one revision and up to another, with whether

@@ -47,7 +47,7 @@ func vectorOf(embedder string) string {
 }
 
 // scan reads columns, and further ones into more.
-func (r reader) scan(rows pgx.Rows, more ...any) (n store.NoteVersion, err error) {
+func (r reader) scan(rows store.Scanner, more ...any) (n store.NoteVersion, err error) {
 	var row store.NoteRow
 	var vec *pgvector.HalfVector
 	var tokens []byte

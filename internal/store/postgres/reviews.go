@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -14,13 +13,8 @@ import (
 
 const reviewTables = " FROM reviews r JOIN collections c ON c.tenant = r.tenant AND c.id = r.collection WHERE r.tenant = "
 
-func (q *session) reviews(ctx context.Context, text string, args ...any) (out []memory.Review, err error) {
-	err = q.each(ctx, text, args, func(rows pgx.Rows) error {
-		r, err := store.ScanReview(rows)
-		out = append(out, r)
-		return err
-	})
-	return out, err
+func (q *session) reviews(ctx context.Context, text string, args ...any) ([]memory.Review, error) {
+	return collect(ctx, q, text, args, store.ScanReview)
 }
 
 // Review implements store.ReviewRows.

@@ -148,6 +148,16 @@ func (q *session) each(ctx context.Context, text string, args []any, scan func(p
 	return err
 }
 
+// collect returns what scan reads from each row.
+func collect[R any](ctx context.Context, q *session, text string, args []any, scan func(store.Scanner) (R, error)) (out []R, err error) {
+	err = q.each(ctx, text, args, func(rows pgx.Rows) error {
+		r, err := scan(rows)
+		out = append(out, r)
+		return err
+	})
+	return out, err
+}
+
 // first returns the first row of a result; ok is false when there is none.
 func first[R any](rows []R, err error) (row R, ok bool, _ error) {
 	if err != nil || len(rows) == 0 {

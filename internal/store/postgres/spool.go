@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -39,12 +38,6 @@ func (q *session) DeletePartsBefore(ctx context.Context, tenantID uuid.UUID, bef
 }
 
 // TenantsWithPartsBefore implements store.SpoolRows.
-func (q *session) TenantsWithPartsBefore(ctx context.Context, before time.Time, n int) (out []uuid.UUID, err error) {
-	err = q.each(ctx, "SELECT stale_parts($1, $2)", []any{store.Micros(before), functionLimit(n)}, func(rows pgx.Rows) error {
-		var id uuid.UUID
-		err := rows.Scan(&id)
-		out = append(out, id)
-		return err
-	})
-	return out, err
+func (q *session) TenantsWithPartsBefore(ctx context.Context, before time.Time, n int) ([]uuid.UUID, error) {
+	return collect(ctx, q, "SELECT stale_parts($1, $2)", []any{store.Micros(before), functionLimit(n)}, store.ScanOne[uuid.UUID])
 }

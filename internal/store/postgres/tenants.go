@@ -11,13 +11,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-func (q *session) tenants(ctx context.Context, where string, args ...any) (out []tenant.Tenant, err error) {
-	err = q.each(ctx, "SELECT id, name, state, limits, allowed_hosts, created_at FROM tenants WHERE "+where, args, func(rows pgx.Rows) error {
-		t, err := store.ScanTenant(rows)
-		out = append(out, t)
-		return err
-	})
-	return out, err
+func (q *session) tenants(ctx context.Context, where string, args ...any) ([]tenant.Tenant, error) {
+	return collect(ctx, q, "SELECT id, name, state, limits, allowed_hosts, created_at FROM tenants WHERE "+where, args, store.ScanTenant)
 }
 
 // eachTenant calls fn for every tenant, including those that are being removed.

@@ -4,19 +4,13 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-func (q *session) tools(ctx context.Context, rest string, args ...any) (out []memory.OwnTool, err error) {
-	err = q.each(ctx, "SELECT "+store.ToolColumns+" FROM tools t "+rest, args, func(rows pgx.Rows) error {
-		t, err := store.ScanTool(rows)
-		out = append(out, t)
-		return err
-	})
-	return out, err
+func (q *session) tools(ctx context.Context, rest string, args ...any) ([]memory.OwnTool, error) {
+	return collect(ctx, q, "SELECT "+store.ToolColumns+" FROM tools t "+rest, args, store.ScanTool)
 }
 
 // ToolByID implements store.ToolRows.

@@ -158,17 +158,14 @@ func (s *Store) verifyTenant(ctx context.Context, q *session) (out []store.Probl
 }
 
 // LinksWithoutEnds implements store.LinkRows.
-func (q *session) LinksWithoutEnds(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, n int) (out []memory.LinkID, err error) {
+func (q *session) LinksWithoutEnds(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, n int) ([]memory.LinkID, error) {
 	p := params{args: []any{tenantID, layers[0].Collection, n}}
 	text := "SELECT l.source, l.relation, l.target FROM links l WHERE l.tenant = $1 AND l.layer = $2 AND NOT l.deleted AND NOT (" +
 		p.everHeld("l.source", layers) + " AND " + p.everHeld("l.target", layers) + ") LIMIT $3"
-	err = q.each(ctx, text, p.args, func(rows pgx.Rows) error {
-		var id memory.LinkID
-		err := rows.Scan(&id.Source, &id.Relation, &id.Target)
-		out = append(out, id)
-		return err
+	return collect(ctx, q, text, p.args, func(rows store.Scanner) (id memory.LinkID, err error) {
+		err = rows.Scan(&id.Source, &id.Relation, &id.Target)
+		return id, err
 	})
-	return out, err
 }
 
 // everHeld returns the condition that a layer holds any version of a note.

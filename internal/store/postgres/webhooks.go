@@ -5,19 +5,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-func (q *session) webhooks(ctx context.Context, rest string, args ...any) (out []memory.Webhook, err error) {
-	err = q.each(ctx, "SELECT "+store.WebhookColumns+" FROM webhooks w "+rest, args, func(rows pgx.Rows) error {
-		w, err := store.ScanWebhook(rows)
-		out = append(out, w)
-		return err
-	})
-	return out, err
+func (q *session) webhooks(ctx context.Context, rest string, args ...any) ([]memory.Webhook, error) {
+	return collect(ctx, q, "SELECT "+store.WebhookColumns+" FROM webhooks w "+rest, args, store.ScanWebhook)
 }
 
 // WebhooksAfter implements store.WebhookRows.
@@ -31,14 +25,8 @@ func (q *session) WebhookByID(ctx context.Context, tenantID, id uuid.UUID) (memo
 }
 
 // WebhooksOf implements store.WebhookRows.
-func (q *session) WebhooksOf(ctx context.Context, tenantID, collection uuid.UUID) (out []uuid.UUID, err error) {
-	err = q.each(ctx, "SELECT id FROM webhooks WHERE tenant = $1 AND collection IN ("+zeroID+", $2) ORDER BY id", []any{tenantID, collection}, func(rows pgx.Rows) error {
-		var id uuid.UUID
-		err := rows.Scan(&id)
-		out = append(out, id)
-		return err
-	})
-	return out, err
+func (q *session) WebhooksOf(ctx context.Context, tenantID, collection uuid.UUID) ([]uuid.UUID, error) {
+	return collect(ctx, q, "SELECT id FROM webhooks WHERE tenant = $1 AND collection IN ("+zeroID+", $2) ORDER BY id", []any{tenantID, collection}, store.ScanOne[uuid.UUID])
 }
 
 // PutWebhook implements store.WebhookRows. It goes with the next statement.
@@ -61,7 +49,7 @@ func (q *session) DeleteWebhook(_ context.Context, tenantID, id uuid.UUID) error
 }
 
 // ListDeliveries implements store.WebhookRows.
-func (q *session) ListDeliveries(ctx context.Context, tenantID uuid.UUID, dq memory.DeliveryQuery) (out []memory.Delivery, err error) {
+func (q *session) ListDeliveries(ctx context.Context, tenantID uuid.UUID, dq memory.DeliveryQuery) ([]memory.Delivery, error) {
 	p := params{args: []any{tenantID, dq.Webhook}}
 	text := "SELECT " + store.DeliveryColumns + " FROM deliveries d WHERE d.tenant = $1 AND d.webhook = $2"
 	if dq.IDs != nil {
@@ -73,12 +61,7 @@ func (q *session) ListDeliveries(ctx context.Context, tenantID uuid.UUID, dq mem
 	if dq.Before != uuid.Nil {
 		text += " AND d.id < " + p.add(dq.Before)
 	}
-	err = q.each(ctx, text+" ORDER BY d.id DESC LIMIT "+p.add(limit(dq.Limit)), p.args, func(rows pgx.Rows) error {
-		d, err := store.ScanDelivery(rows)
-		out = append(out, d)
-		return err
-	})
-	return out, err
+	return collect(ctx, q, text+" ORDER BY d.id DESC LIMIT "+p.add(limit(dq.Limit)), p.args, store.ScanDelivery)
 }
 
 // PutDelivery implements store.WebhookRows. It goes with the next statement.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,7 +12,7 @@ import (
 )
 
 // Attachments implements store.AttachmentRows.
-func (q *session) Attachments(ctx context.Context, tenantID uuid.UUID, s tenant.Scope, aq memory.AttachmentQuery, now time.Time) (out []memory.Attachment, err error) {
+func (q *session) Attachments(ctx context.Context, tenantID uuid.UUID, s tenant.Scope, aq memory.AttachmentQuery, now time.Time) ([]memory.Attachment, error) {
 	seen, seenArgs := seenCollections(s, now)
 	text, args := "SELECT "+store.AttachmentColumns+" FROM attachments a JOIN collections c ON c.tenant = a.tenant AND c.id = a.collection WHERE a.tenant = ?", []any{tenantID}
 	text, args = text+seen, append(args, seenArgs...)
@@ -26,12 +25,7 @@ func (q *session) Attachments(ctx context.Context, tenantID uuid.UUID, s tenant.
 	if len(aq.Blocks) > 0 {
 		text, args = text+" AND a.block IN (SELECT unhex(value) FROM json_each(?))", append(args, ids(aq.Blocks))
 	}
-	err = q.each(ctx, text+" ORDER BY a.block, a.collection", args, func(rows *sql.Rows) error {
-		a, err := store.ScanAttachment(rows)
-		out = append(out, a)
-		return err
-	})
-	return out, err
+	return collect(ctx, q, text+" ORDER BY a.block, a.collection", args, store.ScanAttachment)
 }
 
 // PutAttachment implements store.AttachmentRows.

@@ -102,15 +102,12 @@ const openEnd = "9223372036854775807"
 const copyChunk = 100
 
 // listVersions returns a page of the visible versions of notes, in the order of their ids.
-func (q *session) listVersions(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after uuid.UUID, n int) (out []memory.Version, err error) {
+func (q *session) listVersions(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after uuid.UUID, n int) ([]memory.Version, error) {
 	text, args := listText(tenantID, layers, &store.NotePage{After: after, Limit: n}, "n.id, n.layer, n.from_rev")
-	err = q.each(ctx, text, args, func(rows *sql.Rows) error {
-		var v memory.Version
-		err := rows.Scan(&v.Note, &v.Layer, &v.From)
-		out = append(out, v)
-		return err
+	return collect(ctx, q, text, args, func(rows store.Scanner) (v memory.Version, err error) {
+		err = rows.Scan(&v.Note, &v.Layer, &v.From)
+		return v, err
 	})
-	return out, err
 }
 
 // copyNotes copies the versions with their vectors, outgoing links and usage, and adds what was not

@@ -98,7 +98,7 @@ func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.M
 }
 
 // ModelUse implements store.LedgerRows.
-func (q *session) ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) (out []memory.ModelUse, err error) {
+func (q *session) ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) ([]memory.ModelUse, error) {
 	text := "SELECT m.collection, m.purpose, m.day, m.calls, m.prompt_tokens, m.completion_tokens FROM model_use m WHERE m.tenant = ? AND m.day >= ? AND m.day <= ?"
 	args := []any{s.Tenant(), fromDay, toDay}
 	if !s.IsWhole() {
@@ -106,12 +106,7 @@ func (q *session) ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay s
 		text += " AND EXISTS (SELECT 1 FROM collections c WHERE c.tenant = m.tenant AND c.id = m.collection" + reached + ")"
 		args = append(args, reachedArgs...)
 	}
-	err = q.each(ctx, text+" ORDER BY m.day, m.collection, m.purpose", args, func(rows *sql.Rows) error {
-		u, err := store.ScanModelUse(rows)
-		out = append(out, u)
-		return err
-	})
-	return out, err
+	return collect(ctx, q, text+" ORDER BY m.day, m.collection, m.purpose", args, store.ScanModelUse)
 }
 
 // StoredBeside implements store.LedgerRows.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"strings"
 
 	"github.com/google/uuid"
@@ -19,13 +18,7 @@ func (q *session) DecidesFilter(e filter.Expr) bool { return compile(e).Exact }
 func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, p store.NotePage) ([]store.NoteVersion, error) {
 	r := reader(p.NoteReader)
 	text, args := listText(tenantID, layers, &p, r.columns())
-	var out []store.NoteVersion
-	err := q.each(ctx, text, args, func(rows *sql.Rows) error {
-		n, err := r.scan(rows)
-		out = append(out, n)
-		return err
-	})
-	return out, err
+	return collect(ctx, q, text, args, r.scan)
 }
 
 // listText is the statement of a page: one ordered, limited branch per layer, so that a page costs

@@ -13,7 +13,7 @@ import (
 )
 
 // LogPage implements store.LogRows.
-func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.NoteReader, p store.LogPage) (out []store.NoteVersion, err error) {
+func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.NoteReader, p store.LogPage) ([]store.NoteVersion, error) {
 	r := reader(nr)
 	join, args := r.join()
 	args = append(args, tenantID, nr.Collection, p.To)
@@ -23,24 +23,14 @@ func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.Note
 		from = "+n.from_rev"
 		where, args = "n.to_rev <= ? AND n.to_rev > ? AND +n.from_rev <= ? AND n.to_rev < 9223372036854775807", append(args, p.After, p.After)
 	}
-	err = q.each(ctx, "SELECT "+r.columns()+" FROM notes n"+join+" WHERE n.tenant = ? AND n.layer = ? AND "+where+
-		" AND ("+from+", n.id) > (?, ?) ORDER BY "+from+", n.id LIMIT +?", append(args, p.From, p.Note, p.Limit), func(rows *sql.Rows) error {
-		n, err := r.scan(rows)
-		out = append(out, n)
-		return err
-	})
-	return out, err
+	return collect(ctx, q, "SELECT "+r.columns()+" FROM notes n"+join+" WHERE n.tenant = ? AND n.layer = ? AND "+where+
+		" AND ("+from+", n.id) > (?, ?) ORDER BY "+from+", n.id LIMIT +?", append(args, p.From, p.Note, p.Limit), r.scan)
 }
 
 const changesetColumns = "collection, revision, at, actor, job, trigger, cause, undoes"
 
-func (q *session) changesets(ctx context.Context, where string, args ...any) (out []memory.Changeset, err error) {
-	err = q.each(ctx, "SELECT "+changesetColumns+" FROM changesets WHERE "+where, args, func(rows *sql.Rows) error {
-		c, err := store.ScanChangeset(rows)
-		out = append(out, c)
-		return err
-	})
-	return out, err
+func (q *session) changesets(ctx context.Context, where string, args ...any) ([]memory.Changeset, error) {
+	return collect(ctx, q, "SELECT "+changesetColumns+" FROM changesets WHERE "+where, args, store.ScanChangeset)
 }
 
 // ListChangesets implements store.LogRows.
@@ -93,15 +83,10 @@ func (q *session) SetEmbedder(ctx context.Context, tenantID, collection uuid.UUI
 }
 
 // ListMerges implements store.LogRows.
-func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) (out []memory.Changeset, err error) {
-	err = q.each(ctx, "SELECT "+changesetColumns+`, merged_from FROM changesets c WHERE tenant = ?1 AND collection = ?2 AND revision > ?3 AND revision <= ?4
+func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]memory.Changeset, error) {
+	return collect(ctx, q, "SELECT "+changesetColumns+`, merged_from FROM changesets c WHERE tenant = ?1 AND collection = ?2 AND revision > ?3 AND revision <= ?4
  AND merged_from <> '' AND NOT EXISTS (SELECT 1 FROM changesets u WHERE u.tenant = ?1 AND u.collection = ?2 AND u.revision > c.revision AND u.revision <= ?4
- AND u.undoes = c.revision) ORDER BY revision DESC`, []any{tenantID, span.Layer, span.After, span.To}, func(rows *sql.Rows) error {
-		c, err := store.ScanMerge(rows)
-		out = append(out, c)
-		return err
-	})
-	return out, err
+ AND u.undoes = c.revision) ORDER BY revision DESC`, []any{tenantID, span.Layer, span.After, span.To}, store.ScanMerge)
 }
 
 // begun returns the text that lists rows x of the first layer that began after one revision and up to another, with whether

@@ -13,13 +13,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-func (q *session) jobs(ctx context.Context, text string, args ...any) (out []memory.Job, err error) {
-	err = q.each(ctx, text, args, func(rows *sql.Rows) error {
-		j, err := store.ScanJob(rows)
-		out = append(out, j)
-		return err
-	})
-	return out, err
+func (q *session) jobs(ctx context.Context, text string, args ...any) ([]memory.Job, error) {
+	return collect(ctx, q, text, args, store.ScanJob)
 }
 
 // NextSeq implements store.JobWrites.

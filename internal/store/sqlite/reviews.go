@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,15 +13,10 @@ import (
 
 // reviews lists reviews of visible collections that the scope reaches; tail is what follows the
 // conditions.
-func (q *session) reviews(ctx context.Context, s tenant.Scope, now time.Time, tail string, args ...any) (out []memory.Review, err error) {
+func (q *session) reviews(ctx context.Context, s tenant.Scope, now time.Time, tail string, args ...any) ([]memory.Review, error) {
 	seen, seenArgs := seenCollections(s, now)
 	text := "SELECT " + store.ReviewColumns + " FROM reviews r JOIN collections c ON c.tenant = r.tenant AND c.id = r.collection WHERE r.tenant = ?" + seen + tail
-	err = q.each(ctx, text, append(append([]any{s.Tenant()}, seenArgs...), args...), func(rows *sql.Rows) error {
-		r, err := store.ScanReview(rows)
-		out = append(out, r)
-		return err
-	})
-	return out, err
+	return collect(ctx, q, text, append(append([]any{s.Tenant()}, seenArgs...), args...), store.ScanReview)
 }
 
 // Review implements store.ReviewRows.

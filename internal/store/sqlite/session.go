@@ -226,6 +226,16 @@ func (q *session) get(ctx context.Context, text string, args []any, dest ...any)
 	return err == nil, err
 }
 
+// collect returns what scan reads from each row.
+func collect[R any](ctx context.Context, q *session, text string, args []any, scan func(store.Scanner) (R, error)) (out []R, err error) {
+	err = q.each(ctx, text, args, func(rows *sql.Rows) error {
+		r, err := scan(rows)
+		out = append(out, r)
+		return err
+	})
+	return out, err
+}
+
 // each reads rows and calls scan for each of them.
 func (q *session) each(ctx context.Context, text string, args []any, scan func(*sql.Rows) error) (err error) {
 	bind(args)

@@ -2,12 +2,12 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 )
 
 // PutPart implements store.SpoolRows.
@@ -46,15 +46,9 @@ func (q *session) deleteParts(ctx context.Context, tenantID uuid.UUID, limit int
 }
 
 // TenantsWithPartsBefore implements store.SpoolRows. It steps from tenant to tenant.
-func (q *session) TenantsWithPartsBefore(ctx context.Context, before time.Time, n int) (out []uuid.UUID, err error) {
-	err = q.each(ctx, `WITH RECURSIVE w (tenant) AS (
+func (q *session) TenantsWithPartsBefore(ctx context.Context, before time.Time, n int) ([]uuid.UUID, error) {
+	return collect(ctx, q, `WITH RECURSIVE w (tenant) AS (
  SELECT MIN(tenant) FROM spool UNION ALL SELECT (SELECT MIN(s.tenant) FROM spool s WHERE s.tenant > w.tenant) FROM w WHERE w.tenant IS NOT NULL)
  SELECT w.tenant FROM w WHERE EXISTS (SELECT 1 FROM spool WHERE spool.tenant = w.tenant AND `+staleParts+`) LIMIT +?`,
-		[]any{before.UnixMicro(), memory.SpoolBody, limit(n)}, func(rows *sql.Rows) error {
-			var id uuid.UUID
-			err := rows.Scan(&id)
-			out = append(out, id)
-			return err
-		})
-	return out, err
+		[]any{before.UnixMicro(), memory.SpoolBody, limit(n)}, store.ScanOne[uuid.UUID])
 }

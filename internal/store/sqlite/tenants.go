@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/google/uuid"
 
@@ -11,13 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-func (q *session) tenants(ctx context.Context, where string, args ...any) (out []tenant.Tenant, err error) {
-	err = q.each(ctx, "SELECT id, name, state, limits, allowed_hosts, created_at FROM tenants WHERE "+where, args, func(rows *sql.Rows) error {
-		t, err := store.ScanTenant(rows)
-		out = append(out, t)
-		return err
-	})
-	return out, err
+func (q *session) tenants(ctx context.Context, where string, args ...any) ([]tenant.Tenant, error) {
+	return collect(ctx, q, "SELECT id, name, state, limits, allowed_hosts, created_at FROM tenants WHERE "+where, args, store.ScanTenant)
 }
 
 // TenantByID implements store.TenantRows.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/google/uuid"
 
@@ -10,13 +9,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-func (q *session) tools(ctx context.Context, rest string, args ...any) (out []memory.OwnTool, err error) {
-	err = q.each(ctx, "SELECT "+store.ToolColumns+" FROM tools t "+rest, args, func(rows *sql.Rows) error {
-		t, err := store.ScanTool(rows)
-		out = append(out, t)
-		return err
-	})
-	return out, err
+func (q *session) tools(ctx context.Context, rest string, args ...any) ([]memory.OwnTool, error) {
+	return collect(ctx, q, "SELECT "+store.ToolColumns+" FROM tools t "+rest, args, store.ScanTool)
 }
 
 // ToolByID implements store.ToolRows.

@@ -144,17 +144,14 @@ func (s *Store) Verify(ctx context.Context) (out []store.Problem, err error) {
 }
 
 // LinksWithoutEnds implements store.LinkRows.
-func (q *session) LinksWithoutEnds(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, n int) (out []memory.LinkID, err error) {
+func (q *session) LinksWithoutEnds(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, n int) ([]memory.LinkID, error) {
 	source, sourceArgs := everHeld("l.source", tenantID, layers)
 	target, targetArgs := everHeld("l.target", tenantID, layers)
-	err = q.each(ctx, "SELECT l.source, l.relation, l.target FROM links l WHERE l.tenant = ? AND l.layer = ? AND l.deleted = 0 AND NOT ("+source+" AND "+target+") LIMIT +?",
-		slices.Concat([]any{tenantID, layers[0].Collection}, sourceArgs, targetArgs, []any{n}), func(rows *sql.Rows) error {
-			var id memory.LinkID
-			err := rows.Scan(&id.Source, &id.Relation, &id.Target)
-			out = append(out, id)
-			return err
+	return collect(ctx, q, "SELECT l.source, l.relation, l.target FROM links l WHERE l.tenant = ? AND l.layer = ? AND l.deleted = 0 AND NOT ("+source+" AND "+target+") LIMIT +?",
+		slices.Concat([]any{tenantID, layers[0].Collection}, sourceArgs, targetArgs, []any{n}), func(rows store.Scanner) (id memory.LinkID, err error) {
+			err = rows.Scan(&id.Source, &id.Relation, &id.Target)
+			return id, err
 		})
-	return out, err
 }
 
 // everHeld returns the condition that a layer holds any version of a note, and its arguments.

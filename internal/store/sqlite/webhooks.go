@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,13 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-func (q *session) webhooks(ctx context.Context, rest string, args ...any) (out []memory.Webhook, err error) {
-	err = q.each(ctx, "SELECT "+store.WebhookColumns+" FROM webhooks w "+rest, args, func(rows *sql.Rows) error {
-		w, err := store.ScanWebhook(rows)
-		out = append(out, w)
-		return err
-	})
-	return out, err
+func (q *session) webhooks(ctx context.Context, rest string, args ...any) ([]memory.Webhook, error) {
+	return collect(ctx, q, "SELECT "+store.WebhookColumns+" FROM webhooks w "+rest, args, store.ScanWebhook)
 }
 
 // WebhooksAfter implements store.WebhookRows.
@@ -31,14 +25,8 @@ func (q *session) WebhookByID(ctx context.Context, tenantID, id uuid.UUID) (memo
 }
 
 // WebhooksOf implements store.WebhookRows.
-func (q *session) WebhooksOf(ctx context.Context, tenantID, collection uuid.UUID) (out []uuid.UUID, err error) {
-	err = q.each(ctx, "SELECT id FROM webhooks WHERE tenant = ? AND collection IN (zeroblob(16), ?) ORDER BY id", []any{tenantID, collection}, func(rows *sql.Rows) error {
-		var id uuid.UUID
-		err := rows.Scan(&id)
-		out = append(out, id)
-		return err
-	})
-	return out, err
+func (q *session) WebhooksOf(ctx context.Context, tenantID, collection uuid.UUID) ([]uuid.UUID, error) {
+	return collect(ctx, q, "SELECT id FROM webhooks WHERE tenant = ? AND collection IN (zeroblob(16), ?) ORDER BY id", []any{tenantID, collection}, store.ScanOne[uuid.UUID])
 }
 
 // PutWebhook implements store.WebhookRows.
@@ -63,7 +51,7 @@ func (q *session) DeleteWebhook(ctx context.Context, tenantID, id uuid.UUID) err
 }
 
 // ListDeliveries implements store.WebhookRows.
-func (q *session) ListDeliveries(ctx context.Context, tenantID uuid.UUID, dq memory.DeliveryQuery) (out []memory.Delivery, err error) {
+func (q *session) ListDeliveries(ctx context.Context, tenantID uuid.UUID, dq memory.DeliveryQuery) ([]memory.Delivery, error) {
 	text, args := "", []any{tenantID, dq.Webhook}
 	if dq.IDs != nil {
 		text, args = text+" AND d.id IN (SELECT unhex(value) FROM json_each(?))", append(args, ids(dq.IDs))
@@ -75,12 +63,7 @@ func (q *session) ListDeliveries(ctx context.Context, tenantID uuid.UUID, dq mem
 		text, args = text+" AND d.id < ?", append(args, dq.Before)
 	}
 	text = "SELECT " + store.DeliveryColumns + " FROM deliveries d WHERE d.tenant = ? AND d.webhook = ?" + text + " ORDER BY d.id DESC LIMIT +?"
-	err = q.each(ctx, text, append(args, limit(dq.Limit)), func(rows *sql.Rows) error {
-		d, err := store.ScanDelivery(rows)
-		out = append(out, d)
-		return err
-	})
-	return out, err
+	return collect(ctx, q, text, append(args, limit(dq.Limit)), store.ScanDelivery)
 }
 
 // PutDelivery implements store.WebhookRows.
