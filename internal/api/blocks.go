@@ -38,8 +38,7 @@ func (h *core) replyBlocks(c *gin.Context, v memory.View, page []memory.Note, ne
 	if err != nil {
 		return err
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, wire.BlockList{Items: items, NextCursor: next, Revision: int64(v.At)})
+	return replyAt(c, http.StatusOK, v.At, wire.BlockList{Items: items, NextCursor: next, Revision: int64(v.At)})
 }
 
 func (h *core) getBlock(c *gin.Context) error {
@@ -55,11 +54,7 @@ func (h *core) getBlock(c *gin.Context) error {
 }
 
 func (h *core) putBlock(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.BlockInput](c)
+	ref, body, err := refAndBody[wire.BlockInput](c)
 	if err != nil {
 		return err
 	}
@@ -102,11 +97,7 @@ func (h *core) insertBlock(c *gin.Context) error {
 
 // editBlock answers a request that edits a block as its body says.
 func editBlock[B any](h *core, c *gin.Context, edit func(b *block.Block, in *B) error) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[B](c)
+	ref, body, err := refAndBody[B](c)
 	if err != nil {
 		return err
 	}

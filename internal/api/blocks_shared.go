@@ -14,11 +14,7 @@ import (
 )
 
 func (h *core) attachBlock(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.BlockAttach](c)
+	ref, body, err := refAndBody[wire.BlockAttach](c)
 	if err != nil {
 		return err
 	}

@@ -45,8 +45,7 @@ func (h *core) listChanges(c *gin.Context) error {
 		out.Items[i] = wireChange(&page[i])
 		out.Next = out.Items[i].Revision
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }
 
 // streamChanges sends the changes after a revision, or after the last event that the client has seen, until the collection is

@@ -91,8 +91,7 @@ func (h *core) getCollection(c *gin.Context) error {
 		return err
 	}
 	out.Lineage, out.Index, out.Work = wireLayers(v.Lineage), wireIndex(h.Recall.IndexState(v.View)), h.wireWork(&work)
-	setRevision(c, v.Collection.Head)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.Collection.Head, out)
 }
 
 // wireWork returns what waits, by stage. What waits behind other stages takes as long as these, too.
@@ -121,11 +120,7 @@ func (h *core) wireWork(w *memory.Work) *wire.Work {
 }
 
 func (h *core) patchCollection(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.CollectionPatch](c)
+	ref, body, err := refAndBody[wire.CollectionPatch](c)
 	if err != nil {
 		return err
 	}
@@ -155,11 +150,7 @@ func (h *core) deleteCollection(c *gin.Context) error {
 // cloneCollection answers 201 for a fork, which is ready immediately, and 202 for a copy, which a job
 // fills.
 func (h *core) cloneCollection(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.CloneRequest](c)
+	ref, body, err := refAndBody[wire.CloneRequest](c)
 	if err != nil {
 		return err
 	}
@@ -184,8 +175,7 @@ func (h *core) cloneCollection(c *gin.Context) error {
 	if out.Job != nil {
 		return reply(c, http.StatusAccepted, wire.CloneAccepted{Collection: shown, Job: *wireJobRef(out.Job)})
 	}
-	setRevision(c, out.Collection.Head)
-	return reply(c, http.StatusCreated, shown)
+	return replyAt(c, http.StatusCreated, out.Collection.Head, shown)
 }
 
 func (h *core) consolidateCollection(c *gin.Context) error {
@@ -201,11 +191,7 @@ func (h *core) consolidateCollection(c *gin.Context) error {
 }
 
 func (h *core) reembedCollection(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.ReembedRequest](c)
+	ref, body, err := refAndBody[wire.ReembedRequest](c)
 	if err != nil {
 		return err
 	}

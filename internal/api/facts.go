@@ -50,8 +50,7 @@ func (h *core) listFacts(c *gin.Context) error {
 	if out.NextCursor, err = h.nextCursorAt(c, page.Next, v.Collection.ID, v.At); err != nil {
 		return err
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }
 
 func wireFact(f *recall.Fact) wire.Fact {

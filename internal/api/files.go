@@ -90,11 +90,7 @@ func (h *core) attachFolder(c *gin.Context) error { return h.changeFolders(c, tr
 func (h *core) detachFolder(c *gin.Context) error { return h.changeFolders(c, false) }
 
 func (h *core) changeFolders(c *gin.Context, attach bool) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.FolderRef](c)
+	ref, body, err := refAndBody[wire.FolderRef](c)
 	if err != nil {
 		return err
 	}
@@ -252,8 +248,7 @@ func (h *core) listFiles(c *gin.Context) error {
 		f := files.Of(&page.Items[i].Note)
 		out.Items[i] = wireFile(&f)
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }
 
 func (h *core) getFile(c *gin.Context) error {
@@ -269,8 +264,7 @@ func (h *core) getFile(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, wireFile(&f))
+	return replyAt(c, http.StatusOK, v.At, wireFile(&f))
 }
 
 func (h *core) deleteFile(c *gin.Context) error {

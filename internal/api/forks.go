@@ -61,8 +61,7 @@ func (h *core) diffCollection(c *gin.Context) error {
 			return err
 		}
 	}
-	setRevision(c, d.To.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, d.To.At, out)
 }
 
 // continueDiff sets the place and the revisions of the page before.
@@ -113,11 +112,7 @@ func wireDiff(d *clone.Diff) wire.Diff {
 }
 
 func (h *core) mergeCollection(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.MergeRequest](c)
+	ref, body, err := refAndBody[wire.MergeRequest](c)
 	if err != nil {
 		return err
 	}
@@ -167,11 +162,7 @@ func wireConflicts(conflicts []merge.Conflict) []wire.MergeConflict {
 }
 
 func (h *core) rollbackCollection(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.RollbackRequest](c)
+	ref, body, err := refAndBody[wire.RollbackRequest](c)
 	if err != nil {
 		return err
 	}
@@ -229,8 +220,7 @@ func (h *core) listSnapshots(c *gin.Context) error {
 	for i := range list {
 		out.Items = append(out.Items, wireSnapshot(&list[i]))
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }
 
 func wireSnapshot(n *memory.Snapshot) wire.Snapshot {
@@ -238,11 +228,7 @@ func wireSnapshot(n *memory.Snapshot) wire.Snapshot {
 }
 
 func (h *core) createSnapshot(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.SnapshotRequest](c)
+	ref, body, err := refAndBody[wire.SnapshotRequest](c)
 	if err != nil {
 		return err
 	}
@@ -254,8 +240,7 @@ func (h *core) createSnapshot(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	setRevision(c, n.Revision)
-	return reply(c, http.StatusCreated, wireSnapshot(&n))
+	return replyAt(c, http.StatusCreated, n.Revision, wireSnapshot(&n))
 }
 
 func (h *core) deleteSnapshot(c *gin.Context) error {
@@ -288,6 +273,5 @@ func (h *core) blameNote(c *gin.Context) error {
 			Revision: int64(x.Revision), At: wire.Time(x.At), Actor: x.Actor, Cause: string(x.Cause), Job: wire.Optional(x.Job), Agent: wire.Optional(x.Agent),
 		}
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }

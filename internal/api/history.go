@@ -55,8 +55,7 @@ func (h *core) replyHistory(c *gin.Context, v memory.View, id uuid.UUID, cur *cu
 			return err
 		}
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }
 
 func (h *core) historyEntry(ctx context.Context, s tenant.Scope, e *memory.HistoryEntry) (wire.HistoryEntry, error) {

@@ -21,6 +21,5 @@ func (h *core) listHotNotes(c *gin.Context) error {
 	for i := range hot {
 		out.Items = append(out.Items, wire.HotNote{Note: wireNoteView(&hot[i].Note, false), Score: hot[i].Score})
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }

@@ -58,8 +58,7 @@ func (h *core) recallLayers(c *gin.Context) error {
 			out.Semantic = &list
 		}
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }
 
 func wireLayerHits(hits []recall.LayerHit, combined, explain bool) []wire.RecalledItem {
@@ -99,8 +98,7 @@ func (h *core) listLayers(c *gin.Context) error {
 			Oldest: wire.OptionalTime(st.Oldest), Newest: wire.OptionalTime(st.Newest), Contested: wire.Optional(st.Contested),
 		})
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }
 
 // conflictsOf returns the pairs of facts that disagree: of each subject and relation the older with each newer one.

@@ -105,6 +105,5 @@ func (h *core) getGraph(c *gin.Context) error {
 			Category: wire.Optional(n.Category), State: wire.NoteState(n.State), Distance: g.Nodes[i].Distance,
 		})
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }

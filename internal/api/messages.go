@@ -72,8 +72,7 @@ func (h *core) addMessages(c *gin.Context) error {
 	for i := range w.Messages {
 		out.Messages = append(out.Messages, wire.MessageRef{ID: w.Messages[i].ID})
 	}
-	setRevision(c, w.Revision)
-	return reply(c, http.StatusAccepted, out)
+	return replyAt(c, http.StatusAccepted, w.Revision, out)
 }
 
 // guidanceOf returns what is to be learned from messages.
@@ -385,8 +384,7 @@ func (h *core) listMessages(c *gin.Context) error {
 	for i := range page.Items {
 		out.Items = append(out.Items, wireMessage(&page.Items[i].Note))
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }
 
 // messageFilter returns the filter for role, session, from and to.
@@ -463,8 +461,7 @@ func (h *core) searchMessages(c *gin.Context, expr filter.Expr) error {
 		m.Score = &found.Hits[i].Score
 		out.Items = append(out.Items, m)
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }
 
 // wireMessage renders a note of the kind message.

@@ -26,11 +26,7 @@ import (
 const waitMargin = 2 * time.Second
 
 func (h *core) createNote(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.NoteInput](c)
+	ref, body, err := refAndBody[wire.NoteInput](c)
 	if err != nil {
 		return err
 	}
@@ -187,8 +183,7 @@ func (h *core) listNotes(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, list)
+	return replyAt(c, http.StatusOK, v.At, list)
 }
 
 // setOrder reads the order of a list of notes, and where its page begins. Without an order, and by event time, the oldest come first.

@@ -81,11 +81,7 @@ func wireCost(c notes.Cost) wire.AverageCost {
 
 // forget runs the collection's forgetting task, or only reports what it would delete.
 func (h *core) forget(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.ForgetRequest](c)
+	ref, body, err := refAndBody[wire.ForgetRequest](c)
 	if err != nil {
 		return err
 	}
@@ -117,8 +113,7 @@ func (h *core) forget(c *gin.Context) error {
 	if !dry {
 		countRecords(c, said.Forgotten)
 	}
-	setRevision(c, acted.Revision)
-	return reply(c, http.StatusOK, wire.ForgetAnswer{
+	return replyAt(c, http.StatusOK, acted.Revision, wire.ForgetAnswer{
 		DryRun: dry, Mode: said.Mode, Items: nonNilList(said.Items), Forgotten: said.Forgotten, Looked: said.Pieces, Left: wire.Optional(said.Left),
 		Revision: int64(acted.Revision),
 	})

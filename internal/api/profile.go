@@ -80,8 +80,7 @@ func (h *core) listSummaries(c *gin.Context) error {
 	if out.NextCursor, err = h.nextCursorAt(c, next, v.Collection.ID, v.At); err != nil {
 		return err
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }
 
 // profileMeta returns what callers or an import say about a person.
@@ -110,11 +109,7 @@ func idsOfNotes(list []memory.Note) []uuid.UUID {
 
 // putProfile replaces what callers say about the person.
 func (h *core) putProfile(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.ProfileInput](c)
+	ref, body, err := refAndBody[wire.ProfileInput](c)
 	if err != nil {
 		return err
 	}
@@ -174,8 +169,7 @@ func (h *core) getProfile(c *gin.Context) error {
 	}
 	slices.SortFunc(out.Days, func(a, b wire.ProfileDay) int { return strings.Compare(b.Date, a.Date) })
 	out.Days = out.Days[:min(len(out.Days), pageLimit(c))]
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }
 
 // wireDimensions returns the findings of a profile.

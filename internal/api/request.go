@@ -41,6 +41,14 @@ func bind[T any](c *gin.Context) (T, error) {
 	return v, err
 }
 
+// refAndBody returns the collection of the path, as a reference, and the body.
+func refAndBody[T any](c *gin.Context) (ref string, body T, err error) {
+	if ref, err = pathRef(c, "collection"); err == nil {
+		body, err = bind[T](c)
+	}
+	return ref, body, err
+}
+
 // rawBody returns the body as it was sent. It is empty for streamed bodies, which handlers read
 // from c.Request.Body; bodyError describes their errors.
 func rawBody(c *gin.Context) []byte {

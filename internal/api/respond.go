@@ -22,6 +22,12 @@ func reply(c *gin.Context, status int, body any) error {
 	return nil
 }
 
+// replyAt writes a JSON answer with the revision that was read or written.
+func replyAt(c *gin.Context, status int, r memory.Revision, body any) error {
+	setRevision(c, r)
+	return reply(c, status, body)
+}
+
 // noContent answers 204.
 func noContent(c *gin.Context) error {
 	c.Status(http.StatusNoContent)

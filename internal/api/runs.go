@@ -21,11 +21,7 @@ import (
 
 // postEvent answers 202: the event is stored, and a job answers it.
 func (h *core) postEvent(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.EventInput](c)
+	ref, body, err := refAndBody[wire.EventInput](c)
 	if err != nil {
 		return err
 	}
@@ -84,11 +80,7 @@ func (h *core) waitForRun(c *gin.Context, ref string, w *agent.Started) (run age
 }
 
 func (h *core) flushContext(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.FlushRequest](c)
+	ref, body, err := refAndBody[wire.FlushRequest](c)
 	if err != nil {
 		return err
 	}
@@ -100,11 +92,7 @@ func (h *core) flushContext(c *gin.Context) error {
 }
 
 func (h *core) pauseHeartbeats(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.PauseRequest](c)
+	ref, body, err := refAndBody[wire.PauseRequest](c)
 	if err != nil {
 		return err
 	}
@@ -112,8 +100,7 @@ func (h *core) pauseHeartbeats(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	setRevision(c, out.Revision)
-	return reply(c, http.StatusOK, wire.Heartbeats{EveryMinutes: int(out.Every.Minutes()), PausedUntil: wire.Time(out.Until)})
+	return replyAt(c, http.StatusOK, out.Revision, wire.Heartbeats{EveryMinutes: int(out.Every.Minutes()), PausedUntil: wire.Time(out.Until)})
 }
 
 func (h *core) listRuns(c *gin.Context) error {
@@ -136,8 +123,7 @@ func (h *core) listRuns(c *gin.Context) error {
 			return err
 		}
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }
 
 // run reads a run of the collection in the path, and the view in which it was read.
@@ -160,8 +146,7 @@ func (h *core) getRun(c *gin.Context) error {
 	if strings.Contains(c.GetHeader("Accept"), mediaSSE) {
 		return h.streamRun(c, v.Collection.ID, run)
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, wireRun(&run))
+	return replyAt(c, http.StatusOK, v.At, wireRun(&run))
 }
 
 // chatsAsRun reports whether a chat is a run: the collection is the memory of an agent, and may remember.

@@ -28,11 +28,7 @@ func (h *core) listTools(c *gin.Context) error {
 }
 
 func (h *core) step(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.StepRequest](c)
+	ref, body, err := refAndBody[wire.StepRequest](c)
 	if err != nil {
 		return err
 	}
@@ -47,8 +43,7 @@ func (h *core) step(c *gin.Context) error {
 	} else {
 		out.Error = &got.Error
 	}
-	setRevision(c, got.Revision)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, got.Revision, out)
 }
 
 func (h *core) getMainContext(c *gin.Context) error {
@@ -64,6 +59,5 @@ func (h *core) getMainContext(c *gin.Context) error {
 	for _, p := range m.Parts {
 		out.Parts = append(out.Parts, wire.MainPart{Part: wire.MainPartPart(p.Name), Tokens: p.Tokens})
 	}
-	setRevision(c, v.At)
-	return reply(c, http.StatusOK, out)
+	return replyAt(c, http.StatusOK, v.At, out)
 }

@@ -110,11 +110,7 @@ func (h *core) attachTool(c *gin.Context) error { return h.changeTools(c, h.Agen
 func (h *core) detachTool(c *gin.Context) error { return h.changeTools(c, h.Tools.Detach) }
 
 func (h *core) changeTools(c *gin.Context, change func(ctx context.Context, s tenant.Scope, ref, tool string) (memory.OwnTool, error)) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	body, err := bind[wire.OwnToolRef](c)
+	ref, body, err := refAndBody[wire.OwnToolRef](c)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ func Budgets() map[string]int {
 		"internal/cli":                              7300,
 		"internal/app":                              3950,
 		"internal/config":                           900,
-		"internal/api":                              11200,
+		"internal/api":                              11150,
 		"internal/api/mem0":                         2800,
 		"internal/api/table":                        100,
 		"internal/api/docs":                         750,
