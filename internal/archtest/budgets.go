@@ -6,7 +6,7 @@ func Budgets() map[string]int {
 	return map[string]int{
 		"cmd":                                       1050,
 		"cmd/eval":                                  1350,
-		"internal/cli":                              7300,
+		"internal/cli":                              7250,
 		"internal/app":                              3950,
 		"internal/config":                           900,
 		"internal/api":                              11150,

@@ -133,6 +133,17 @@ func (c *cli) run(fn func(cmd *cobra.Command, args []string, to *client) error) 
 	}
 }
 
+// runOn is run for a command on the collection that is named: its path and the query that names it.
+func (c *cli) runOn(fn func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error) func(*cobra.Command, []string) error {
+	return c.run(func(cmd *cobra.Command, args []string, to *client) error {
+		path, query, err := c.target(to)
+		if err != nil {
+			return err
+		}
+		return fn(cmd, args, to, path, query)
+	})
+}
+
 // explain adds to an error what a person needs to know next.
 func explain(ctx context.Context, to *client, err error) error {
 	if err == nil {

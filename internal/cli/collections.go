@@ -27,11 +27,7 @@ func (c *cli) fork() *cobra.Command {
 		Example: "  slipbox fork what-if -c demo\n" +
 			"  slipbox fork what-if -c demo --at 20 --ttl 24h",
 		Args: command.AtMostOneArg,
-		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			path, query, err := c.target(to)
-			if err != nil {
-				return err
-			}
+		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
 			var ask slipbox.CloneRequest
 			if len(args) > 0 {
 				ask.Name = &args[0]
@@ -106,11 +102,7 @@ func (c *cli) facts() *cobra.Command {
 			"  slipbox facts Nora --past\n" +
 			"  slipbox facts --valid-at 2025-06-01T00:00:00Z",
 		Args: command.AtMostOneArg,
-		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			path, query, err := c.target(to)
-			if err != nil {
-				return err
-			}
+		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
 			if len(args) > 0 {
 				query.Set("subject", args[0])
 			}
@@ -162,11 +154,7 @@ func (c *cli) history() *cobra.Command {
 		Long:    "Show the versions of a note, newest first, with what each changed. `slipbox search` prints the ids of\nnotes. In a pipe each line is a version.",
 		Example: "  slipbox history 01a209ee-4f42-78fb-9893-5cff446707b3",
 		Args:    command.OneArg("the id of a note (`slipbox search` prints it)"),
-		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			path, query, err := c.target(to)
-			if err != nil {
-				return err
-			}
+		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
 			path += "/notes/" + url.PathEscape(args[0]) + "/history"
 			// A version is shown with what it changed, so it waits for the one before.
 			var newer *slipbox.HistoryEntry

@@ -27,11 +27,7 @@ func (c *cli) remove() *cobra.Command {
 		Example: "  slipbox delete 01a209ee-4f42-78fb-9893-5cff446707b3\n" +
 			"  slipbox delete --erase --sources delete 01a209ee-4f42-78fb-9893-5cff446707b3",
 		Args: command.OneArg("the id of a note (`slipbox search` prints it)"),
-		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			path, query, err := c.target(to)
-			if err != nil {
-				return err
-			}
+		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
 			if sources != "" {
 				query.Set("sources", sources)
 			}

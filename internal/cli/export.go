@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,11 +28,7 @@ func (c *cli) export() *cobra.Command {
 			"  slipbox import diary.jsonl -c again --create amem\n" +
 			"  slipbox export --user nora@example.com --format markdown | less",
 		Args: command.AtMostOneArg, ValidArgsFunction: files,
-		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			path, query, err := c.target(to)
-			if err != nil {
-				return err
-			}
+		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
 			file := ""
 			if len(args) == 1 && args[0] != "-" {
 				file = args[0]

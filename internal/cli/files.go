@@ -115,11 +115,7 @@ func (c *cli) fileList() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the files of a collection, the last changed first", Example: "  slipbox file list -c handbook", Args: command.NoArgs,
-		RunE: c.run(func(cmd *cobra.Command, _ []string, to *client) error {
-			path, query, err := c.target(to)
-			if err != nil {
-				return err
-			}
+		RunE: c.runOn(func(cmd *cobra.Command, _ []string, to *client, path string, query url.Values) error {
 			query.Set("order", order)
 			return listed(cmd, c, to, path+"/files", query, limit, "no files", c.out.file)
 		}),
@@ -138,11 +134,7 @@ func (c *cli) fileDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete FILE", Short: "Delete a file with its passages, or erase them", Example: "  slipbox file delete --erase 01a209ee-4f42-78fb-9893-5cff446707b3",
 		Args: command.OneArg("the id of a file (`slipbox file list` prints it)"),
-		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			path, query, err := c.target(to)
-			if err != nil {
-				return err
-			}
+		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
 			if erase {
 				query.Set("erase", "true")
 			}

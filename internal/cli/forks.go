@@ -219,15 +219,12 @@ func (c *cli) merge() *cobra.Command {
 			"  slipbox merge what-if -c demo --strategy theirs\n" +
 			"  slipbox merge what-if -c demo --review --approve-from 0.9",
 		Args: command.OneArg("the collection to merge from"),
-		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			path, query, err := c.target(to)
-			if err != nil {
-				return err
-			}
-			ask.From = args[0]
+		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
+			var err error
 			if ask.Notes, err = ids(notes); err != nil {
 				return err
 			}
+			ask.From = args[0]
 			for _, k := range kinds {
 				ask.Kinds = append(ask.Kinds, slipbox.Kind(k))
 			}
@@ -341,11 +338,7 @@ func (c *cli) rollback() *cobra.Command {
 		Example: "  slipbox rollback 20 -c demo\n" +
 			"  slipbox rollback \"before the trip\" -c demo",
 		Args: command.OneArg("a revision, a time or the name of a snapshot"),
-		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			path, query, err := c.target(to)
-			if err != nil {
-				return err
-			}
+		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
 			var ask slipbox.RollbackRequest
 			if n, err := strconv.ParseInt(args[0], 10, 64); err == nil {
 				ask.Revision = &n
@@ -377,11 +370,7 @@ func (c *cli) rollback() *cobra.Command {
 func (c *cli) snapshot() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the named revisions of a collection", Args: command.NoArgs,
-		RunE: c.run(func(cmd *cobra.Command, _ []string, to *client) error {
-			path, query, err := c.target(to)
-			if err != nil {
-				return err
-			}
+		RunE: c.runOn(func(cmd *cobra.Command, _ []string, to *client, path string, query url.Values) error {
 			var got slipbox.SnapshotList
 			raw, _, err := to.get(cmd.Context(), request{Method: http.MethodGet, Path: path + "/snapshots", Query: query}, &got)
 			switch {
@@ -402,12 +391,8 @@ func (c *cli) snapshot() *cobra.Command {
 	}
 	remove := &cobra.Command{
 		Use: "delete NAME", Short: "Delete the name of a revision; the revision stays", Args: command.OneArg("the name of a snapshot"),
-		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			path, query, err := c.target(to)
-			if err != nil {
-				return err
-			}
-			_, _, err = to.get(cmd.Context(), request{Method: http.MethodDelete, Path: path + "/snapshots/" + url.PathEscape(args[0]), Query: query}, nil)
+		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
+			_, _, err := to.get(cmd.Context(), request{Method: http.MethodDelete, Path: path + "/snapshots/" + url.PathEscape(args[0]), Query: query}, nil)
 			if err != nil {
 				return err
 			}
@@ -422,11 +407,7 @@ func (c *cli) createSnapshot() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Name a revision", Args: command.OneArg("a name, which begins with a letter"),
 		Example: "  slipbox snapshot create \"before the trip\" -c demo",
-		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			path, query, err := c.target(to)
-			if err != nil {
-				return err
-			}
+		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
 			ask := slipbox.SnapshotRequest{Name: args[0]}
 			if at != "" {
 				ask.Revision = new(any(at))
@@ -460,11 +441,7 @@ func (c *cli) blame() *cobra.Command {
 		Long:    "Show for each field of a note the change that it is from: its revision and time, who made it and why, and the\njob that wrote it.",
 		Example: "  slipbox blame 01a209ee-4f42-78fb-9893-5cff446707b3",
 		Args:    command.OneArg("the id of a note (`slipbox search` prints it)"),
-		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			path, query, err := c.target(to)
-			if err != nil {
-				return err
-			}
+		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
 			if asOf != "" {
 				query.Set("as_of", asOf)
 			}

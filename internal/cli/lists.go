@@ -78,11 +78,7 @@ func (c *cli) notes() *cobra.Command {
 		Example: "  slipbox notes -c diary\n" +
 			"  slipbox notes --user ida@example.com --order newest",
 		Args: command.NoArgs,
-		RunE: c.run(func(cmd *cobra.Command, _ []string, to *client) error {
-			path, query, err := c.target(to)
-			if err != nil {
-				return err
-			}
+		RunE: c.runOn(func(cmd *cobra.Command, _ []string, to *client, path string, query url.Values) error {
 			query.Set("order", order)
 			if kind != "" {
 				query.Set("kind", kind)
