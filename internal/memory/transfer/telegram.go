@@ -24,11 +24,8 @@ type telegramMessage struct {
 	Text     json.RawMessage `json:"text"`
 	Media    string          `json:"media_type"`
 	File     string          `json:"file_name"`
-	Photo    string          `json:"photo"`
 	Sticker  string          `json:"sticker_emoji"`
-	ReplyTo  int64           `json:"reply_to_message_id"`
 	Forward  string          `json:"forwarded_from"`
-	Edited   string          `json:"edited"`
 	Location json.RawMessage `json:"location_information"`
 	Poll     *struct {
 		Question json.RawMessage `json:"question"`
