@@ -264,9 +264,9 @@ type DeskLister interface {
 	// set: it is repeated when the decision is applied, and another answer is a conflict. While an index is loaded, a filter
 	// that few notes match costs little.
 	List(ctx context.Context, q NoteQuery) ([]Note, error)
-	// All returns the notes of a kind with their vectors, oldest id first. Other decisions hold them too, so nobody changes
-	// them. It is for kinds that are few beside messages and notes: of those little is read again.
-	All(ctx context.Context, kind Kind) ([]*Note, error)
+	// All returns the notes of a kind, oldest id first. Other decisions hold them too, so nobody changes them. It is for kinds
+	// that are few beside messages and notes: of those little is read again. The list itself is the caller's.
+	All(ctx context.Context, kind Kind, o ReadOptions) ([]*Note, error)
 	// Recent returns the n messages before a message in order of arrival, oldest first.
 	Recent(ctx context.Context, before uuid.UUID, n int) ([]Note, error)
 	// Linked returns up to limit notes linked from or to each note.

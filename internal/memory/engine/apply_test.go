@@ -232,7 +232,7 @@ func listEntities(ctx context.Context, d memory.Desk, whole bool) (out []memory.
 	if !whole {
 		return d.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindEntity}, Limit: 10})
 	}
-	all, err := d.All(ctx, memory.KindEntity)
+	all, err := d.All(ctx, memory.KindEntity, memory.ReadOptions{})
 	for _, n := range all {
 		out = append(out, n.Copy())
 	}

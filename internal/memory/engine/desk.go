@@ -312,8 +312,8 @@ func (d *desk) List(ctx context.Context, q memory.NoteQuery) ([]memory.Note, err
 }
 
 // All implements memory.Desk.
-func (d *desk) All(ctx context.Context, kind memory.Kind) ([]*memory.Note, error) {
-	q := memory.NoteQuery{Kinds: []memory.Kind{kind}, ReadOptions: memory.ReadOptions{Vector: true}}
+func (d *desk) All(ctx context.Context, kind memory.Kind, o memory.ReadOptions) ([]*memory.Note, error) {
+	q := memory.NoteQuery{Kinds: []memory.Kind{kind}, ReadOptions: o}
 	all, ok, err := d.e.listKept(ctx, d.s, &d.v, &q)
 	if err != nil {
 		return nil, err
@@ -330,7 +330,7 @@ func (d *desk) All(ctx context.Context, kind memory.Kind) ([]*memory.Note, error
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.all = append(d.all, all)
+	d.all = append(d.all, slices.Clone(all)) // the caller may change the list
 	return all, err
 }
 

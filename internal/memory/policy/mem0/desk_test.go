@@ -226,7 +226,13 @@ func (k *testDesk) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, e
 	return out, nil
 }
 
-func (k *testDesk) All(context.Context, memory.Kind) ([]*memory.Note, error) { return nil, nil }
+func (k *testDesk) All(ctx context.Context, kind memory.Kind, _ memory.ReadOptions) (out []*memory.Note, err error) {
+	list, err := k.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{kind}, Limit: 1000})
+	for i := range list {
+		out = append(out, &list[i])
+	}
+	return out, err
+}
 
 func (k *testDesk) Recent(ctx context.Context, until uuid.UUID, n int) ([]memory.Note, error) {
 	all, err := k.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Limit: 1000})

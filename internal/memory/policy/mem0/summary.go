@@ -239,22 +239,23 @@ func (s *summaryRun) load(ctx context.Context, d memory.Desk) error {
 	if s.current, _, err = d.ByKey(ctx, memory.KindSummary, KeySummary); err != nil {
 		return fmt.Errorf("read the summary: %w", err)
 	}
-	now := d.Now()
-	err = policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFact}}, func(n *memory.Note) {
-		s.revision = max(s.revision, n.From)
-		if hasExpired(n, now) {
-			s.expired = true
-		} else {
-			fact := *n
-			fact.Content = text.Shorten(n.Content, 2*s.c.FactChars) // a caller's note may be longer
-			s.facts = append(s.facts, fact)
-		}
-	})
+	facts, err := d.All(ctx, memory.KindFact, memory.ReadOptions{})
 	if err != nil {
 		return fmt.Errorf("read the facts: %w", err)
 	}
-	slices.SortStableFunc(s.facts, func(a, b memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
-	s.facts = s.facts[max(0, len(s.facts)-s.c.SummaryFacts):]
+	now := d.Now()
+	facts = slices.DeleteFunc(facts, func(n *memory.Note) bool {
+		s.revision = max(s.revision, n.From)
+		expired := hasExpired(n, now)
+		s.expired = s.expired || expired
+		return expired
+	})
+	slices.SortStableFunc(facts, func(a, b *memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
+	for _, n := range facts[max(0, len(facts)-s.c.SummaryFacts):] {
+		fact := *n
+		fact.Content = text.Shorten(n.Content, 2*s.c.FactChars) // a caller's note may be longer
+		s.facts = append(s.facts, fact)
+	}
 	if old := progressOf(&s.current); old.Exchanges > s.progress.Exchanges || s.progress.Upto == uuid.Nil {
 		s.progress = old
 	}

@@ -472,7 +472,7 @@ func (r *run) knowledge(ctx context.Context, of string) ([]*memory.Note, error) 
 	}
 	if r.stored == nil { // one list of both kinds: a filter of each note would take longer
 		var err error
-		if r.stored, err = r.d.All(ctx, memory.KindKnowledge); err != nil {
+		if r.stored, err = r.d.All(ctx, memory.KindKnowledge, memory.ReadOptions{Vector: true}); err != nil {
 			return nil, err
 		}
 	}

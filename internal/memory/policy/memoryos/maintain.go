@@ -203,7 +203,7 @@ func (r *run) sessionOf(id uuid.UUID) *session {
 
 // loadSessions reads the sessions with their vectors and their use. Damaged ones are reported and left as they are.
 func (r *run) loadSessions(ctx context.Context) error {
-	notes, err := r.d.All(ctx, memory.KindSession)
+	notes, err := r.d.All(ctx, memory.KindSession, memory.ReadOptions{Vector: true})
 	if err != nil {
 		return err
 	}

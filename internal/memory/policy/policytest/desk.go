@@ -133,7 +133,9 @@ func (d *Desk) Links(context.Context, []uuid.UUID, memory.Direction) ([]memory.L
 func (d *Desk) List(context.Context, memory.NoteQuery) ([]memory.Note, error) { return nil, nil }
 
 // All returns none.
-func (d *Desk) All(context.Context, memory.Kind) ([]*memory.Note, error) { return nil, nil }
+func (d *Desk) All(context.Context, memory.Kind, memory.ReadOptions) ([]*memory.Note, error) {
+	return nil, nil
+}
 
 // Recent returns no messages.
 func (d *Desk) Recent(context.Context, uuid.UUID, int) ([]memory.Note, error) { return nil, nil }
