@@ -38,10 +38,7 @@ func (h *access) listAudit(c *gin.Context) error {
 		return err
 	}
 	entries, next := cutPage(entries, limit, func(e memory.AuditEntry) string { return strconv.FormatInt(e.ID, 10) })
-	out := wire.AuditList{Items: make([]wire.AuditEntry, 0, len(entries))}
-	for i := range entries {
-		out.Items = append(out.Items, wireAudit(&entries[i]))
-	}
+	out := wire.AuditList{Items: each(entries, wireAudit)}
 	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
 		return err
 	}

@@ -40,10 +40,7 @@ func (h *core) listFacts(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	out := wire.FactList{Items: make([]wire.Fact, 0, len(page.Items)), Revision: int64(v.At)}
-	for i := range page.Items {
-		out.Items = append(out.Items, wireFact(&page.Items[i]))
-	}
+	out := wire.FactList{Items: each(page.Items, wireFact), Revision: int64(v.At)}
 	if q.Contested {
 		out.Conflicts = new(conflictsOf(page.Items))
 	}

@@ -216,10 +216,7 @@ func (h *core) listSnapshots(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	out := wire.SnapshotList{Items: make([]wire.Snapshot, 0, len(list))}
-	for i := range list {
-		out.Items = append(out.Items, wireSnapshot(&list[i]))
-	}
+	out := wire.SnapshotList{Items: each(list, wireSnapshot)}
 	return replyAt(c, http.StatusOK, v.At, out)
 }
 

@@ -43,10 +43,7 @@ func (h *access) listAPIKeys(c *gin.Context) error {
 		return uniformNotFound(err, "agent")
 	}
 	keys, next := cutPage(keys, limit, func(k auth.Key) string { return k.ID.String() })
-	out := wire.APIKeyList{Items: make([]wire.APIKey, 0, len(keys))}
-	for i := range keys {
-		out.Items = append(out.Items, wireKey(&keys[i]))
-	}
+	out := wire.APIKeyList{Items: each(keys, wireKey)}
 	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
 		return err
 	}

@@ -56,10 +56,7 @@ func (h *access) listGrants(c *gin.Context) error {
 		return err
 	}
 	grants, next := cutPage(grants, limit, func(g auth.Grant) string { return g.ID.Grant.String() })
-	out := wire.GrantList{Items: make([]wire.Grant, 0, len(grants))}
-	for i := range grants {
-		out.Items = append(out.Items, wireGrant(&grants[i]))
-	}
+	out := wire.GrantList{Items: each(grants, wireGrant)}
 	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
 		return err
 	}

@@ -51,6 +51,15 @@ func nonNilList[T any](v []T) []T {
 	return v
 }
 
+// each returns what fn makes of each item.
+func each[T, W any](list []T, fn func(*T) W) []W {
+	out := make([]W, len(list))
+	for i := range list {
+		out[i] = fn(&list[i])
+	}
+	return out
+}
+
 // valueOr returns *p, or def if p is nil.
 func valueOr[T any](p *T, def T) T {
 	if p == nil {

@@ -37,10 +37,7 @@ func (h *core) listReviews(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	out := wire.ReviewList{Items: make([]wire.Review, 0, len(page))}
-	for i := range page {
-		out.Items = append(out.Items, wireReview(&page[i]))
-	}
+	out := wire.ReviewList{Items: each(page, wireReview)}
 	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
 		return err
 	}

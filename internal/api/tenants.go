@@ -38,10 +38,7 @@ func (h *access) listTenants(c *gin.Context) error {
 		return err
 	}
 	tenants, next := cutPage(tenants, limit, func(t tenant.Tenant) string { return t.Name })
-	out := wire.TenantList{Items: make([]wire.Tenant, 0, len(tenants))}
-	for i := range tenants {
-		out.Items = append(out.Items, wireTenant(&tenants[i]))
-	}
+	out := wire.TenantList{Items: each(tenants, wireTenant)}
 	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
 		return err
 	}
