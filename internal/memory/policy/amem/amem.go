@@ -1,6 +1,7 @@
 package amem
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -46,10 +47,7 @@ func New(models ...string) (*Policy, error) {
 // CheckConfig refuses overrides with unknown names, wrong types or values out of range.
 func (p *Policy) CheckConfig(config json.RawMessage) error {
 	c, err := parseConfig(config)
-	if err != nil {
-		return err
-	}
-	return policy.CheckModel(c.Model, p.models)
+	return cmp.Or(err, policy.CheckModel(c.Model, p.models))
 }
 
 // Reading returns the defaults of every collection.

@@ -83,10 +83,7 @@ func New(models ...string) (*Policy, error) {
 // CheckConfig refuses overrides with unknown names, wrong types or values out of range.
 func (p *Policy) CheckConfig(config json.RawMessage) error {
 	c, err := parseConfig(config)
-	if err != nil {
-		return err
-	}
-	return policy.CheckModel(c.Model, p.models)
+	return cmp.Or(err, policy.CheckModel(c.Model, p.models))
 }
 
 // itemKinds are the kinds of items of the working and the episodic layer.

@@ -1,6 +1,7 @@
 package mem0
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -84,10 +85,7 @@ func newMem0(d memory.PolicyDescription, c Config, models []string) (*Policy, er
 // CheckConfig refuses overrides with unknown names, wrong types or values out of range.
 func (p *Policy) CheckConfig(config json.RawMessage) error {
 	c, err := p.config(config)
-	if err != nil {
-		return err
-	}
-	return policy.CheckModel(c.Model, p.models)
+	return cmp.Or(err, policy.CheckModel(c.Model, p.models))
 }
 
 // Reading returns that facts and notes are searched, and that a context shows the summary

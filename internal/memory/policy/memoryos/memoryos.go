@@ -1,6 +1,7 @@
 package memoryos
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -82,10 +83,7 @@ func New(models ...string) (*Policy, error) {
 // CheckConfig refuses overrides with unknown names, wrong types or values out of range.
 func (p *Policy) CheckConfig(config json.RawMessage) error {
 	c, err := ParseConfig(config)
-	if err != nil {
-		return err
-	}
-	return policy.CheckModel(c.Model, p.models)
+	return cmp.Or(err, policy.CheckModel(c.Model, p.models))
 }
 
 // Reading returns that the short tier, the pages of the sessions that match, and knowledge are searched, each by
