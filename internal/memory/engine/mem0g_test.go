@@ -243,11 +243,6 @@ func TestMem0gSearch(t *testing.T) {
 			t.Errorf("%q was not found by the graph: %v", want, got)
 		}
 	}
-	for content, sources := range search(recall.Query{Text: "Where does the sister of Alice live?", K: 20, NoGraph: true}) {
-		if slices.Contains(sources, recall.Source("graph")) {
-			t.Errorf("%q was found by the graph, which was switched off", content)
-		}
-	}
 	onlyFacts := &filter.Leaf{Field: filter.Kind, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: "fact"}}}
 	for content := range search(recall.Query{Text: "Where does the sister of Alice live?", K: 20, Filter: onlyFacts}) {
 		if content == "Berta lives in Lyon" {

@@ -139,9 +139,6 @@ func TestGraphSearch(t *testing.T) {
 		if got, _ := n.searchGraph(recall.Query{Text: "what about nobody known?", K: 10}); len(got) != 0 {
 			t.Errorf("of nobody: %q", got)
 		}
-		if got, _ := n.searchGraph(recall.Query{Text: "who admires Ann?", K: 10, NoGraph: true}); len(got) != 0 {
-			t.Errorf("switched off: %q", got)
-		}
 		if got, _ := n.searchGraph(recall.Query{Text: "who admires Ann?", K: 10, Mode: recall.Lexical}); !slices.Contains(got, "Bob admires Ann") {
 			t.Errorf("by words alone: %q", got)
 		}

@@ -34,7 +34,7 @@ func (r *Service) readingOf(c *memory.Collection) memory.Reading {
 // For a policy without a reading of its own, attributes belong to the callers, and nothing expires.
 func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 	q.K = cmp.Or(q.K, rd.K)
-	q.useGraph = rd.Graph && !q.NoGraph
+	q.useGraph = rd.Graph
 	q.noTranscripts = !findsTranscripts(q.Hidden, q.Filter)
 	if hides(rd, q.Hidden, q.Filter) {
 		q.Filter = and(filter.Not{Term: rd.Hidden}, q.Filter)

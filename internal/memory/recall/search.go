@@ -198,7 +198,7 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	o := search.Options{Mode: sr.mode, K: sr.q.K, MinScore: sr.q.MinScore, Now: sr.service.clock()}
 	if sr.q.Rerank != RerankNone {
 		// The model judges more hits than were asked for, because its order decides which are first.
-		o.K = max(sr.q.K, sr.service.cfg.RerankPool)
+		o.K = max(sr.q.K, rerankPool)
 	}
 	if sr.q.Formula != nil {
 		return sr.byFormula(ctx, ranker, o)
@@ -299,6 +299,11 @@ func (sr *searchRun) expand(ctx context.Context, best []search.ID) ([]search.Lin
 	return linked, err
 }
 
+const (
+	rerankPool      = 40  // how many candidates are judged at most
+	rerankThreshold = 0.5 // the relevance below which a judged note is not a hit
+)
+
 // rerank puts hits into the order that the query asks for.
 func (sr *searchRun) rerank(ctx context.Context, hits []search.Hit) ([]search.Hit, error) {
 	switch sr.q.Rerank {
@@ -317,10 +322,10 @@ func (sr *searchRun) rerankByModel(ctx context.Context, hits []search.Hit) ([]se
 		return hits, nil // there are no cosines
 	}
 	out, err := search.TwoStage(hits, sr.noiseFloor(), func(pool []search.Hit) (map[search.ID]float64, error) {
-		scores, err := sr.judgeNotes(ctx, pool[:min(len(pool), sr.service.cfg.RerankPool)])
+		scores, err := sr.judgeNotes(ctx, pool[:min(len(pool), rerankPool)])
 		sr.service.outages.judge.Report(ctx, err, slog.Any("collection", sr.view.Collection.ID))
 		return scores, err
-	}, sr.service.cfg.RerankThreshold)
+	}, rerankThreshold)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -332,7 +337,7 @@ func (sr *searchRun) rerankByModel(ctx context.Context, hits []search.Hit) ([]se
 
 // rerankByEndpoint puts the best hits into the order of the endpoint. If that fails, they keep their own.
 func (sr *searchRun) rerankByEndpoint(ctx context.Context, hits []search.Hit) ([]search.Hit, error) {
-	pool := hits[:min(len(hits), sr.service.cfg.RerankPool)]
+	pool := hits[:min(len(hits), rerankPool)]
 	notes, err := sr.readNotes(ctx, pool, false)
 	if err != nil || len(notes) == 0 {
 		return hits, err
@@ -360,13 +365,8 @@ func (sr *searchRun) rerankByEndpoint(ctx context.Context, hits []search.Hit) ([
 	return search.Reorder(hits, judged, math.Inf(-1)), nil
 }
 
-// noiseFloor returns the cosine at or below which a hit is noise.
+// noiseFloor is the cosine of texts that have nothing to do with each other, as the collection's embedder sees them.
 func (sr *searchRun) noiseFloor() float64 {
-	return cmp.Or(sr.service.cfg.CoarseThreshold, sr.embedderFloor())
-}
-
-// embedderFloor is the cosine of texts that have nothing to do with each other, as the collection's embedder sees them.
-func (sr *searchRun) embedderFloor() float64 {
 	if e, ok := sr.service.embedders.ByName(sr.view.Collection.Embedder); ok {
 		if known, ok := e.(memory.Floored); ok {
 			return cmp.Or(known.NoiseFloor(), search.NoiseFloor)

@@ -246,14 +246,14 @@ func TestSearchRefuses(t *testing.T) {
 	r.wantFault(err, fault.NotFound)
 }
 
-// C054: the floor is the setting's, else the embedder's own, else 0.7.
+// C054: the floor is the embedder's own, else 0.7.
 func TestFloorOfNoise(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
-		setting, own float64
-		shown        int
-	}{"neither": {0, 0, 1}, "the embedder's": {0, 0.2, 2}, "the setting": {0.7, 0.2, 1}} {
-		r := open(t, recall.Config{CoarseThreshold: x.setting})
+		own   float64
+		shown int
+	}{"none": {0, 1}, "the embedder's": {0.2, 2}} {
+		r := open(t, recall.Config{})
 		r.embedder.floor = x.own
 		c := r.collection("things")
 		r.add(c, "the lighthouse keeper's daughter and her boat")
@@ -271,7 +271,8 @@ func TestFloorOfNoise(t *testing.T) {
 // fails, the coarse order is kept.
 func TestRerank(t *testing.T) {
 	t.Parallel()
-	r := open(t, recall.Config{CoarseThreshold: 0.2})
+	r := open(t, recall.Config{})
+	r.embedder.floor = 0.2
 	c := r.collection("things")
 	far := r.add(c, "entirely different matters of state")
 	first, second := r.add(c, "the lighthouse keeper's daughter"), r.add(c, "the lighthouse keeper")

@@ -91,15 +91,8 @@ type Config struct {
 	KeepUsage time.Duration
 	// MinRevisionWait is how long min_revision waits; default 2 s.
 	MinRevisionWait time.Duration
-	// CoarseThreshold is the cosine at or below which a note never reaches the reranking model;
-	// default the embedder's floor, else 0.7.
-	CoarseThreshold float64
-	// RerankPool is how many candidates the model judges at most; default 40.
-	RerankPool int
 	// RerankAlways has Deps.Reranker order the hits of every search by text that does not say how.
 	RerankAlways bool
-	// RerankThreshold is the relevance below which a judged note is not a hit; default 0.5.
-	RerankThreshold float64
 	// Encoding counts the tokens of a context, unless a query names another; default search.O200k.
 	Encoding search.Encoding
 }
@@ -151,11 +144,8 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	cfg.FlushEvery = cmp.Or(cfg.FlushEvery, time.Second)
 	cfg.KeepUsage = cmp.Or(cfg.KeepUsage, cfg.FlushEvery)
 	cfg.MinRevisionWait = cmp.Or(cfg.MinRevisionWait, 2*time.Second)
-	cfg.RerankPool = cmp.Or(cfg.RerankPool, 40)
-	cfg.RerankThreshold = cmp.Or(cfg.RerankThreshold, 0.5)
 	cfg.Encoding = cmp.Or(cfg.Encoding, search.O200k)
 	if cfg.IndexBytes < 0 || cfg.CompactFrom < 0 || cfg.Loads < 0 || cfg.LoadTimeout < 0 || cfg.ColdWait < 0 || cfg.FlushEvery < 0 || cfg.KeepUsage < 0 || cfg.MinRevisionWait < 0 ||
-		cfg.CoarseThreshold > 1 || cfg.RerankPool < 0 || cfg.RerankThreshold < 0 || cfg.RerankThreshold > 1 ||
 		!slices.Contains(search.Encodings(), cfg.Encoding) {
 		return nil, fault.New(fault.Internal, "recall: a setting is out of range")
 	}

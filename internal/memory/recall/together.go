@@ -88,7 +88,7 @@ func (sr *searchRun) nearness(cosines [][]float64) (near [][]float64, least, eno
 			return cosines, leastSpelling, sameSpelling
 		}
 	}
-	floor := sr.embedderFloor()
+	floor := sr.noiseFloor()
 	for _, row := range cosines {
 		for j := range row {
 			row[j] = meaningShare * (row[j] - floor) / (1 - floor)

@@ -34,7 +34,7 @@ const (
 // Rerank selects what decides the final order.
 type Rerank string
 
-// The ways of reranking. RerankModel drops hits at or below Config.CoarseThreshold, and a model
+// The ways of reranking. RerankModel drops hits at or below the noise of the embedder, and a model
 // judges the others. RerankEndpoint has an endpoint for it order the hits, and drops none.
 const (
 	RerankNone     Rerank = "none"
@@ -65,7 +65,6 @@ type Query struct {
 	TokenBudget int  // 0: none
 	Explain     bool // fill Hit.Explain
 	IDsOnly     bool // return ids and scores, read no note
-	NoGraph     bool // leave out hits by the graph, where the policy keeps one
 	Hidden      bool // find also what the policy hides, such as evicted messages
 	Bare        bool // leave out the links and the use of notes
 	Embedding   bool // fill Note.Vector
