@@ -26,10 +26,6 @@ type UsageSource interface {
 type QuotaConfig struct {
 	// Refresh is the maximum age of a usage sum; default 5 s.
 	Refresh time.Duration
-	// Recheck is the maximum age of a usage sum that a refusal is based on;
-	// default 100 ms. A tenant at its limit that deletes something waits at
-	// most this long until the freed room counts.
-	Recheck time.Duration
 	// Defaults are the limits of tenants without their own; default none.
 	Defaults Limits
 	// MaxTenants is how many sums are cached; default 10,000.
@@ -74,7 +70,11 @@ type settledCall struct {
 // limitQueuedJobs is the limit whose sum is counted rather than kept: 150 ms for 50,000 jobs.
 const limitQueuedJobs = "queued_jobs"
 
-// recheckJobs is Recheck of that limit.
+// recheck is the maximum age of a usage sum that a refusal is based on. A tenant at its limit that deletes
+// something waits at most this long until the freed room counts.
+const recheck = 100 * time.Millisecond
+
+// recheckJobs is recheck of that limit.
 const recheckJobs = 2 * time.Second
 
 // settleLag is how long use may take until a sum holds it: it is written once a second.
@@ -104,7 +104,7 @@ func NewQuotas(dir Directory, usage UsageSource, clock func() time.Time, cfg Quo
 	if dir == nil || usage == nil || clock == nil {
 		return nil, errors.New("tenant: Quotas need a directory, a usage source and a clock")
 	}
-	if cfg.Refresh < 0 || cfg.Recheck < 0 || cfg.MaxTenants < 0 {
+	if cfg.Refresh < 0 || cfg.MaxTenants < 0 {
 		return nil, errors.New("tenant: settings of quotas must not be negative")
 	}
 	if err := cfg.Defaults.Check("defaults"); err != nil {
@@ -112,9 +112,6 @@ func NewQuotas(dir Directory, usage UsageSource, clock func() time.Time, cfg Quo
 	}
 	if cfg.Refresh == 0 {
 		cfg.Refresh = 5 * time.Second
-	}
-	if cfg.Recheck == 0 {
-		cfg.Recheck = 100 * time.Millisecond
 	}
 	if cfg.MaxTenants == 0 {
 		cfg.MaxTenants = 10_000
@@ -143,7 +140,7 @@ func (q *Quotas) Check(ctx context.Context, s Scope, ask Usage) error {
 	if over == "" {
 		return nil
 	}
-	age := q.cfg.Recheck
+	age := recheck
 	if over == limitQueuedJobs {
 		age = max(age, recheckJobs)
 	}
@@ -214,7 +211,7 @@ func (q *Quotas) Reserve(ctx context.Context, s Scope, estimate int64) (settle f
 		return nil, err
 	}
 	now := q.clock()
-	for _, age := range []time.Duration{q.cfg.Refresh, q.cfg.Recheck} {
+	for _, age := range []time.Duration{q.cfg.Refresh, recheck} {
 		cur, err := q.current(ctx, s.Tenant(), now, age)
 		if err != nil {
 			return nil, err

@@ -124,7 +124,7 @@ func TestQuotaCountsUsage(t *testing.T) {
 	if err := q.Check(t.Context(), s, Usage{Notes: 1}); !fault.Is(err, fault.QuotaExceeded) {
 		t.Fatal(err)
 	}
-	// Freed room counts after Recheck, not only after Refresh.
+	// Freed room counts after recheck, not only after Refresh.
 	h.set(func(h *fakeDirectory) { h.used.Notes = 5 })
 	c.advance(100 * time.Millisecond)
 	if err := q.Check(t.Context(), s, Usage{Notes: 5}); err != nil {

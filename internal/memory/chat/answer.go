@@ -49,7 +49,7 @@ type Answer struct {
 
 // Remember stores the question and the answer, if that is wanted. Call it once, after the answer
 // was sent, with the context of the request; it continues after the end of that context for at most
-// Config.RememberFor. A failure is logged and counted, not returned: the answer is already sent.
+// ten seconds. A failure is logged and counted, not returned: the answer is already sent.
 func (a *Answer) Remember(ctx context.Context) { a.memo.remember(ctx) }
 
 // Answer answers a question from memory (notes:read; notes:write to store the exchange). If delta

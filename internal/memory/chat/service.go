@@ -38,11 +38,13 @@ type Deps struct {
 	Lost   func(context.Context, tenant.Scope) // called for each exchange that could not be stored; may be nil
 }
 
+// rememberFor is how long storing an exchange may take.
+const rememberFor = 10 * time.Second
+
 // Config holds the limits of chats.
 type Config struct {
 	Timeout      time.Duration // of an answer that is streamed, to its end; default 5 min
 	WholeTimeout time.Duration // of one that is not; default Timeout
-	RememberFor  time.Duration // for storing an exchange; default 10 s
 	Limits       Limits        // of requests in OpenAI's form
 }
 
@@ -76,8 +78,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	}
 	cfg.Timeout = cmp.Or(cfg.Timeout, 5*time.Minute)
 	cfg.WholeTimeout = cmp.Or(cfg.WholeTimeout, cfg.Timeout)
-	cfg.RememberFor = cmp.Or(cfg.RememberFor, 10*time.Second)
-	if cfg.Timeout < 0 || cfg.WholeTimeout < 0 || cfg.RememberFor < 0 || cfg.Limits.MaxChoices < 0 || cfg.Limits.MaxTokens < 0 {
+	if cfg.Timeout < 0 || cfg.WholeTimeout < 0 || cfg.Limits.MaxChoices < 0 || cfg.Limits.MaxTokens < 0 {
 		return nil, fault.New(fault.Internal, "chat: a setting is out of range")
 	}
 	s := &Service{recall: deps.Recall, notes: deps.Notes, models: deps.Models, clock: deps.Clock, log: deps.Log, lost: deps.Lost, cfg: cfg}
@@ -141,14 +142,14 @@ func (s *Service) newMemo(ctx context.Context, scope tenant.Scope, v *memory.Vie
 }
 
 // remember stores the exchange. It ignores the end of the request's context and takes at most
-// Config.RememberFor. A failure is logged and counted, not returned: the answer is already sent.
+// rememberFor. A failure is logged and counted, not returned: the answer is already sent.
 func (m *pendingExchange) remember(ctx context.Context) {
 	if !m.wanted || m.answered.IsZero() {
 		return
 	}
 	log := m.service.log.With(slog.String("collection", m.view.Collection.ID.String()))
 	log.DebugContext(ctx, "chat answered", slog.Duration("took", m.answered.Sub(m.asked)))
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.service.cfg.RememberFor)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rememberFor)
 	defer cancel()
 	transcript, programs := m.heard.transcript.Load(), m.heard.programs.Load()
 	said := []notes.NewMessage{{

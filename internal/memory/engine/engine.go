@@ -59,6 +59,9 @@ type Deps struct {
 	Log       *slog.Logger
 }
 
+// failTimeout is for recording a failure after the job's own deadline.
+const failTimeout = 10 * time.Second
+
 // Config bounds the engine.
 type Config struct {
 	MaxTries     int           // counted tries of a job before it is dead; default 3
@@ -68,7 +71,6 @@ type Config struct {
 	TokensPerJob int64         // prompt and completion tokens of one decision; default 200,000. Parallel calls may exceed it
 	Pause        time.Duration // longest wait for an endpoint whose breaker is open; default 10 s
 	ReembedSlice time.Duration // time slice of a reembed job before other jobs get a turn; default 20 min
-	FailTimeout  time.Duration // for recording a failure after the job's own deadline; default 10 s
 	Seed         uint64        // of the policies' random numbers; default 0
 }
 
@@ -95,7 +97,7 @@ func New(d Deps, cfg Config) (*Engine, error) {
 	if d.Store == nil || d.Policies == nil || d.Model == nil || d.Embedders == nil || d.Nearest == nil {
 		return nil, fault.New(fault.Internal, "engine: store, policies, model, embedders and nearest are required")
 	}
-	if cfg.MaxTries < 0 || cfg.ServiceTries < 0 || cfg.Conflicts < 0 || cfg.CallsPerJob < 0 || cfg.TokensPerJob < 0 || cfg.Pause < 0 || cfg.ReembedSlice < 0 || cfg.FailTimeout < 0 {
+	if cfg.MaxTries < 0 || cfg.ServiceTries < 0 || cfg.Conflicts < 0 || cfg.CallsPerJob < 0 || cfg.TokensPerJob < 0 || cfg.Pause < 0 || cfg.ReembedSlice < 0 {
 		return nil, fault.New(fault.Internal, "engine: settings must not be negative")
 	}
 	e := &Engine{
@@ -118,7 +120,6 @@ func New(d Deps, cfg Config) (*Engine, error) {
 	e.cfg.TokensPerJob = cmp.Or(e.cfg.TokensPerJob, 200_000)
 	e.cfg.Pause = cmp.Or(e.cfg.Pause, 10*time.Second)
 	e.cfg.ReembedSlice = cmp.Or(e.cfg.ReembedSlice, 20*time.Minute)
-	e.cfg.FailTimeout = cmp.Or(e.cfg.FailTimeout, 10*time.Second)
 	return e, nil
 }
 

@@ -29,7 +29,7 @@ const maxRetryAfter = 30 * time.Second
 // It works after the deadline of ctx has passed. A lost lease is not an error: the
 // job has another holder.
 func (e *Engine) Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.cfg.FailTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failTimeout)
 	defer cancel()
 	stage := job.Stage
 	var prepared *preparation // of a job whose second stage failed before the first was written
@@ -224,7 +224,7 @@ func (e *Engine) missingVectors(ctx context.Context, s tenant.Scope, job *memory
 	if err != nil {
 		return nil, ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.cfg.FailTimeout/2)
+	ctx, cancel := context.WithTimeout(ctx, failTimeout/2)
 	defer cancel()
 	of := make([]*memory.Note, len(notes))
 	for i := range notes {

@@ -19,6 +19,8 @@ type Reader interface {
 	JobsAhead(ctx context.Context, s tenant.Scope, job uuid.UUID) (j memory.Job, ahead int, err error)
 }
 
+const pollUnnotified = 500 * time.Millisecond
+
 // WaitConfig of waiters. Zero fields take the defaults.
 type WaitConfig struct {
 	For       time.Duration // longest wait for a job; default 25 s
@@ -26,9 +28,8 @@ type WaitConfig struct {
 	PerTenant int           // concurrent waiters of one tenant; default 64
 
 	// Notified reports whether changes that other processes make are reported to Notify now. While
-	// they are not, the store is read every PollUnnotified (default 500 ms). Nil: always.
-	Notified       func() bool
-	PollUnnotified time.Duration
+	// they are not, the store is read every pollUnnotified. Nil: always.
+	Notified func() bool
 }
 
 // Waiters serve callers that wait for the end of a job or watch it or a collection change. A change that Notify
@@ -54,7 +55,6 @@ type topic struct {
 func NewWaiters(jobs Reader, cfg WaitConfig) *Waiters {
 	cfg.For = cmp.Or(cfg.For, 25*time.Second)
 	cfg.Poll = cmp.Or(cfg.Poll, 5*time.Second)
-	cfg.PollUnnotified = cmp.Or(cfg.PollUnnotified, 500*time.Millisecond)
 	cfg.PerTenant = cmp.Or(cfg.PerTenant, 64)
 	return &Waiters{jobs: jobs, cfg: cfg, topics: map[uuid.UUID]*topic{}, held: map[uuid.UUID]int{}}
 }
@@ -105,7 +105,7 @@ func (w *Waiters) subscribe(id uuid.UUID) (next func() (changed, ended <-chan st
 // interval is the time until the next poll of the store.
 func (c *WaitConfig) interval() time.Duration {
 	if c.Notified != nil && !c.Notified() {
-		return c.PollUnnotified
+		return pollUnnotified
 	}
 	return c.Poll
 }

@@ -23,7 +23,7 @@ func (n *Service) AddMany(ctx context.Context, s tenant.Scope, ref string, lines
 	if err != nil {
 		return nil, err
 	}
-	if len(lines) > n.cfg.BulkLines {
+	if len(lines) > memory.MaxBulkLines {
 		return nil, &fault.Error{
 			Code: fault.TooLarge, Message: "too many lines",
 			Fields: []fault.Field{{Field: "lines", Reason: "more lines than one bulk may have; use import"}},

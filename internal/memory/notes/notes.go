@@ -37,7 +37,6 @@ type Deps struct {
 
 // Config holds the limits of one call.
 type Config struct {
-	BulkLines int // maximum lines of a bulk; default 10,000
 	BatchSize int // maximum notes of a changeset of a bulk; default 500
 	// EmbedFor is how long a bulk may wait for vectors, but at most three quarters of the time that its
 	// request has left. Notes that get none then are written again by their jobs. Default 45 s, in which
@@ -63,15 +62,12 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	if deps.Store == nil || deps.Embedders == nil {
 		return nil, fault.New(fault.Internal, "notes: store and embedders are required")
 	}
-	if cfg.BulkLines == 0 {
-		cfg.BulkLines = memory.MaxBulkLines
-	}
 	cfg.EmbedFor = cmp.Or(cfg.EmbedFor, 45*time.Second)
 	if cfg.BatchSize == 0 {
 		cfg.BatchSize = 500
 	}
-	if cfg.BulkLines < 1 || cfg.BatchSize < 1 || cfg.BatchSize > 500 {
-		return nil, fault.New(fault.Internal, "notes: bulk lines must be 1 or more, batch size 1..500")
+	if cfg.BatchSize < 1 || cfg.BatchSize > 500 {
+		return nil, fault.New(fault.Internal, "notes: the batch size must be 1..500")
 	}
 	n := &Service{
 		store: deps.Store, embedders: deps.Embedders, policies: deps.Policies, clock: deps.Clock, log: deps.Log,
