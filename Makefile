@@ -252,7 +252,7 @@ chart/check: ## Check the Helm chart and the container file, without a cluster
 
 .PHONY: release/check
 release/check: ## Build a release into dist, and publish nothing (builds GoReleaser once, which takes long)
-	scripts/release-check.sh $(GORELEASER_VERSION)
+	scripts/release-check.sh $(GORELEASER_VERSION) $(HELM_VERSION)
 
 .PHONY: size
 size: ## Print the lines of each package beside its budget, and how many packages, interfaces and operations there are
