@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,7 +38,7 @@ func compareCommand(o *options) *cobra.Command {
 a collection or fork of its own, and write report.json and report.html. Without --url it starts a gateway of its own on a scratch
 folder, with the settings of the environment (such as SLIPBOX_LLM); a model is used when there is one, and named in the results.
 
-Files: LoCoMo, LongMemEval, BEAM and MemoryBank as they are published, or a list of
+Files: LoCoMo, LongMemEval, BEAM and MemoryBank as they are published, dialogues of the corpus, or a list of
 {id, turns: [{id, speaker, role, text, at, session}], questions: [{q, answer, category, evidence[]}]}.
 
 A run that was cut off goes on where it was, with the same command.`,
@@ -186,7 +187,7 @@ func serveWhile(ctx context.Context, cfg app.Settings, log *slog.Logger, do func
 		return errors.Join(errors.New("the gateway printed no key"), <-served)
 	}
 	go func() { _, _ = io.Copy(io.Discard, said) }()
-	err = do(ctx, &eval.Client{BaseURL: g.URL(), Key: key})
+	err = do(ctx, &eval.Client{BaseURL: g.URL(), Key: key, HTTP: &http.Client{Timeout: 2 * cfg.HTTP.RequestTimeout}})
 	stop()
 	return errors.Join(err, <-served)
 }

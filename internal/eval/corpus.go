@@ -274,18 +274,25 @@ func readLines[T any](file string) ([]T, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read dialogues: %w", err)
 	}
-	var out []T
+	out, err := decodeLines[T](raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s, %w", file, err)
+	}
+	return out, nil
+}
+
+func decodeLines[T any](raw []byte) (out []T, err error) {
 	lines := bufio.NewScanner(bytes.NewReader(raw))
 	lines.Buffer(nil, len(raw)+1)
 	for lines.Scan() {
 		var v T
 		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			return nil, fmt.Errorf("%s, line %d: %w", file, len(out)+1, err)
+			return nil, fmt.Errorf("line %d: %w", len(out)+1, err)
 		}
 		out = append(out, v)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("read lines: %w", err)
 	}
 	return out, nil
 }

@@ -21,8 +21,8 @@ import (
 
 // ReadInputs reads conversations from files and folders, each in the form in which its data set is
 // published: LoCoMo, LongMemEval, BEAM (a folder for each chat, or all in one file), MemoryBank with its
-// questions, or a plain JSON list (see decodePlain). Files may be packed by gzip. In a folder, files that are none of these
-// are left out with a warning; a named file that is none of them is an error.
+// questions, labeled dialogues of the corpus, or a plain JSON list (see decodePlain). Files may be packed by gzip. In a folder, files that
+// are none of these are left out with a warning; a named file that is none of them is an error.
 //
 // Nothing is lost silently: each warning names the conversation and what is wrong with it.
 func ReadInputs(paths []string, budgets []int) (d *Dataset, warnings []string, err error) {
@@ -41,7 +41,7 @@ func ReadInputs(paths []string, budgets []int) (d *Dataset, warnings []string, e
 }
 
 // errUnknownForm is the error of a file that is in none of the known forms.
-var errUnknownForm = errors.New("not a LoCoMo, LongMemEval, BEAM or MemoryBank file, and no list of conversations with \"turns\"")
+var errUnknownForm = errors.New("not a LoCoMo, LongMemEval, BEAM, MemoryBank or corpus file, and no list of conversations with \"turns\"")
 
 // inputs gathers conversations.
 type inputs struct {
@@ -130,6 +130,10 @@ func (in *inputs) file(path string) error {
 
 // decode finds out the form of a file by the fields of its first object.
 func (in *inputs) decode(raw []byte, name string) ([]Conversation, error) {
+	var first map[string]json.RawMessage
+	if json.NewDecoder(bytes.NewReader(raw)).Decode(&first) == nil && first["turns"] != nil && first["facts"] != nil {
+		return in.decodeCorpus(raw)
+	}
 	var list []map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &list); err == nil {
 		if len(list) == 0 {
@@ -215,6 +219,30 @@ func (in *inputs) attachQuestions() {
 	for _, name := range sortedKeys(in.questions) {
 		in.warnf("the %d questions for %q are left out: there is no such conversation", len(in.questions[name]), name)
 	}
+}
+
+// decodeCorpus reads labeled dialogues, a line for each. Questions have their kind as category.
+func (in *inputs) decodeCorpus(raw []byte) ([]Conversation, error) {
+	dialogues, err := decodeLines[Labeled](raw)
+	if err != nil {
+		return nil, err
+	}
+	d, err := AsData(dialogues)
+	if err != nil {
+		return nil, err
+	}
+	for i := range dialogues {
+		c := &d.Conversations[i]
+		c.Questions = c.Questions[:len(dialogues[i].Questions)]
+		for j := range c.Questions {
+			q := &c.Questions[j]
+			if q.Category = dialogues[i].Questions[j].Kind; q.Category == "abstain" { // as LoCoMo calls it
+				q.Category = "adversarial"
+				in.apart(q.Category)
+			}
+		}
+	}
+	return d.Conversations, nil
 }
 
 // plainConversation is the form of a plain file. Ids may be texts or numbers.

@@ -90,6 +90,9 @@ func TestReadInputsOfPublishedForms(t *testing.T) {
 		"locomo.json": string(sampleTalk),
 		"long.json": `[{"question_id":"q1","question_type":"multi-session","question":"Which?","answer":7,"haystack_dates":["2023/05/21 (Sun) 02:21","2023/05/20 (Sat) 02:21"],
 			"haystack_session_ids":["b","a"],"haystack_sessions":[[{"role":"user","content":"Later."}],[{"role":"user","content":"Seven.","has_answer":true},{"role":"assistant","content":""}]],"answer_session_ids":["a"]}]`,
+		"corpus.jsonl": `{"id":"talk-1","people":["Ann","Ben"],"turns":[{"i":0,"d":"2025-01-02T03:04","s":"Ann","r":"person","t":"I keep bees."}],"facts":[],` +
+			`"recalls":[{"turn":0}],"questions":[{"q":"What does Ann keep?","gold":[0],"kind":"single","a":"Bees"},{"q":"Since when?","kind":"abstain","a":"Never said"}]}` + "\n" +
+			`{"id":"talk-2","turns":[{"i":0,"d":"2025-01-02T03:04","s":"user","r":"user","t":"Hello."}],"facts":[],"questions":[]}` + "\n",
 		"bank.json":         `{"Ann":{"name":"Ann","history":{"2023-04-27":[{"query":"I keep bees.","response":"Nice."}]}}}`,
 		"questions.jsonl":   `{"Ann":["What do I keep?"]}` + "\n" + `{"Bob":["Who?"]}`,
 		"chats/3/chat.json": `[{"batch_number":1,"turns":[[{"role":"user","id":0,"time_anchor":"March-15-2024","content":"Plan it. ->-> 1,1"},{"role":"assistant","id":1,"content":"Done."}]]}]`,
@@ -114,7 +117,12 @@ func TestReadInputsOfPublishedForms(t *testing.T) {
 	if chat == nil || chat.Turns[0].Text != "user: Plan it." || !slices.Equal(chat.Questions[0].Gold, []string{"0"}) || !slices.Equal(chat.Questions[0].Unknown, []string{"5"}) || chat.Questions[0].Answer != "A plan." {
 		t.Errorf("BEAM: %+v", chat)
 	}
-	if len(d.Conversations) != 4 || d.Apart != "adversarial" {
+	talk := by["talk-1"]
+	if talk == nil || talk.Turns[0].Text != "Ann: I keep bees." || len(talk.Questions) != 2 || talk.Questions[0].Category != "single" ||
+		talk.Questions[0].Answer != "Bees" || !slices.Equal(talk.Questions[0].Gold, []string{"0"}) || talk.Questions[1].Category != "adversarial" {
+		t.Errorf("corpus: %+v", talk)
+	}
+	if len(d.Conversations) != 6 || d.Apart != "adversarial" {
 		t.Errorf("%d conversations, apart %q", len(d.Conversations), d.Apart)
 	}
 	if all := strings.Join(warnings, "\n"); !strings.Contains(all, `questions for "Bob"`) || !strings.Contains(all, "there is no turn 5") {
