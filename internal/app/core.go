@@ -336,7 +336,7 @@ func (c *core) buildWorker(q queue.Config) (err error) {
 			Store: c.Store, Engine: c.Engine, Clone: c.Clones, Log: c.log,
 			Import: c.Imports.Run, File: c.Files.Run, Step: c.Agent.RunStep, Hook: c.Hooks.Run, Retire: c.expiry.RetireExpired, Tracer: c.telemetry.Tracer("slipbox/worker"), Meter: c.telemetry.Meter("slipbox/worker"),
 		},
-		worker.Config{Queue: q, SweepEvery: c.cfg.Jobs.SweepInterval},
+		worker.Config{Queue: q, SweepEvery: c.cfg.Jobs.SweepInterval, ModelTimeout: c.cfg.LLM.Timeout},
 	)
 	return err
 }

@@ -71,6 +71,9 @@ type Config struct {
 	ConsolidateDeadline time.Duration // default 30 min
 	LongDeadline        time.Duration // copy, import, remove, reembed; default 2 h
 
+	// ModelTimeout limits one request to the model. Above a minute, the default deadlines of what asks the model grow with it.
+	ModelTimeout time.Duration
+
 	// MaxAlone is how often in a row a job may lose its holder, by a crash or an expired lease, while it
 	// is the only job of its process, before it is dead; default 10. Other losses do not count.
 	MaxAlone int
@@ -80,12 +83,13 @@ type Config struct {
 }
 
 func (c *Config) setDefaults() {
+	request := max(time.Minute, c.ModelTimeout)
 	for _, f := range []struct {
 		at *time.Duration
 		to time.Duration
 	}{
-		{&c.PrepareDeadline, 2 * time.Minute}, {&c.DecideDeadline, 2 * time.Minute}, {&c.PolicyDeadline, 5 * time.Minute}, {&c.AdoptDeadline, 5 * time.Minute}, {&c.StepDeadline, 10 * time.Minute},
-		{&c.ConsolidateDeadline, 30 * time.Minute}, {&c.LongDeadline, 2 * time.Hour}, {&c.SweepEvery, 15 * time.Second},
+		{&c.PrepareDeadline, 2 * request}, {&c.DecideDeadline, 2 * request}, {&c.PolicyDeadline, 5 * request}, {&c.AdoptDeadline, 5 * time.Minute}, {&c.StepDeadline, 10 * request},
+		{&c.ConsolidateDeadline, 30 * request}, {&c.LongDeadline, 2 * time.Hour}, {&c.SweepEvery, 15 * time.Second},
 	} {
 		if *f.at <= 0 {
 			*f.at = f.to
