@@ -6,8 +6,9 @@
 # MODEL_URL is the base URL of an OpenAI-compatible endpoint, with its /v1; MODEL its name there,
 # MODEL_KEY its key, both optional. DIALOGUES is how many dialogues are told (0), TURNS how many turns
 # of each (0: all), IDS names them instead, SET is "believed" or "learned", POLICIES are mem0, mem0g,
-# layered (mem0), CONFIG their policy_config in JSON where the model is asked. STATE is a file that keeps
-# what each dialogue gave: a later run continues from it.
+# layered (mem0), and amem, memorybank, memoryos, which derive links and texts; CONFIG their policy_config in JSON
+# where the model is asked. STATE is a file that keeps what each dialogue gave, links and texts too: a later run
+# continues from it.
 # CALLS is how often each call of each policy is asked (5; 0: not), what a scenario gave is kept beside STATE, TIMEOUT when no
 # more calls are asked, REQUEST_TIMEOUT how long one answer may take.
 set -euo pipefail

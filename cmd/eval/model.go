@@ -30,7 +30,8 @@ func modelCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "model", Short: "Measure what a model makes of labeled dialogues, and of every call of every policy", Args: cobra.NoArgs,
 		Long: `Tell labeled dialogues to policies that ask a model, and to the same ones without it, and
-compare what they derive with the labels. Then ask the model every call of every policy, and
+compare the facts with the labels. Links and texts of policies that derive no facts are kept in the
+state, to be judged. Then ask the model every call of every policy, and
 check what is stored. The gateway must use the address of --listen, with /v1, as the endpoint of its model: requests are forwarded to
 --upstream and measured. A weak model never reaches some of the calls. For these, the earlier
 calls are answered with fixed usable answers. The command fails when the stored data has
@@ -72,7 +73,7 @@ func (d *dialogueOptions) addTo(f *pflag.FlagSet) {
 	f.IntVar(&d.turns, "turns", 0, "of each of these, from its beginning; 0: all")
 	f.StringVar(&d.set, "set", "believed", "of the dialogues: believed, on which no prompt was chosen, or learned")
 	f.StringSliceVar(&d.ids, "ids", nil, "of the dialogues, instead of --dialogues")
-	f.StringSliceVar(&d.policies, "policies", []string{"mem0"}, "that the dialogues are told to: mem0, mem0g, layered")
+	f.StringSliceVar(&d.policies, "policies", []string{"mem0"}, "that the dialogues are told to: mem0, mem0g, layered; of amem, memorybank and memoryos the state keeps links and texts")
 	f.StringVar(&d.config, "config", "{}", "policy_config of the collections that ask the model")
 	f.StringVar(&d.model, "model", "model", "name of the model in the report")
 	f.StringVar(&d.state, "state", "", "file that keeps what each dialogue gave, and beside it one for the calls; a later run continues from them")

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"maps"
 	"net/http/httptest"
 	"path/filepath"
@@ -19,8 +20,8 @@ func askAll(t *testing.T, model *llmtest.Server) *eval.ModelReport {
 	return askEach(t, model, 0)
 }
 
-// askEach asks a fake model each call of each policy so many times; 0: as often as it comes.
-func askEach(t *testing.T, model *llmtest.Server, enough int) *eval.ModelReport {
+// modelGateway starts a gateway that asks a fake model through a proxy.
+func modelGateway(t *testing.T, model *llmtest.Server) (*eval.Client, *eval.ModelProxy) {
 	t.Helper()
 	proxy, err := eval.NewModelProxy(model.URL())
 	if err != nil {
@@ -33,8 +34,15 @@ func askEach(t *testing.T, model *llmtest.Server, enough int) *eval.ModelReport 
 		c.LLM.EmbedProvider = llm.EmbedHash
 		c.LLM.MaxTries, c.LLM.RetryWait, c.LLM.BreakerPause = 1, time.Millisecond, time.Second
 	})
+	return &eval.Client{BaseURL: g.url, Key: g.key}, proxy
+}
+
+// askEach asks a fake model each call of each policy so many times; 0: as often as it comes.
+func askEach(t *testing.T, model *llmtest.Server, enough int) *eval.ModelReport {
+	t.Helper()
+	client, proxy := modelGateway(t, model)
 	test := &eval.ModelTest{
-		Client: &eval.Client{BaseURL: g.url, Key: g.key}, Proxy: proxy, Prefix: "model-", Calls: 3, Enough: enough, Until: time.Now().Add(15 * time.Minute),
+		Client: client, Proxy: proxy, Prefix: "model-", Calls: 3, Enough: enough, Until: time.Now().Add(15 * time.Minute),
 		Patience: 1500 * time.Millisecond, State: filepath.Join(t.TempDir(), "calls.jsonl"), Logf: t.Logf,
 	}
 	report, err := test.Run(t.Context())
@@ -113,4 +121,47 @@ func TestCallsAreAskedOftenEnough(t *testing.T) {
 			t.Errorf("%s was asked %d times", of, c.Requests)
 		}
 	}
+}
+
+// A dialogue that is told to policies that link and write gives the links and texts of both, once.
+func TestLinksAndTextsOfADialogue(t *testing.T) {
+	t.Parallel()
+	model := llmtest.New(t)
+	client, proxy := modelGateway(t, model)
+	at := func(day int) string { return fmt.Sprintf("2025-03-%02dT09:00", day) }
+	m := &eval.ModelDialogues{
+		Client: client, Proxy: proxy, Prefix: "told-", Model: "fake", Policies: []string{"amem", "memorybank", "memoryos"}, Logf: t.Logf,
+		State: filepath.Join(t.TempDir(), "dialogues.jsonl"),
+		Dialogues: []eval.Labeled{{ID: "kiln-1", Turns: []eval.LabeledTurn{
+			{Date: at(3), Speaker: "user", Role: "user", Text: "I bought a kiln for my pottery studio in Porto."},
+			{Date: at(3), Speaker: "assistant", Role: "assistant", Text: "What will you fire in it?"},
+			{Date: at(4), Speaker: "user", Role: "user", Text: "The kiln of the pottery studio in Porto broke today."},
+			{Date: at(4), Speaker: "assistant", Role: "assistant", Text: "I am sorry."},
+			{Date: at(5), Speaker: "user", Role: "user", Text: "Ada repaired the kiln in the pottery studio."},
+			{Date: at(5), Speaker: "assistant", Role: "assistant", Text: "Good."},
+		}}, {ID: "friends-1", Turns: []eval.LabeledTurn{
+			{Date: at(3), Speaker: "Ada", Role: "person", Text: "I bought a kiln for my pottery studio in Porto."},
+			{Date: at(4), Speaker: "Ben", Role: "person", Text: "The kiln of the pottery studio in Porto is a good one."},
+			{Date: at(5), Speaker: "Ada", Role: "person", Text: "The kiln of the pottery studio broke today."},
+			{Date: at(5), Speaker: "Ben", Role: "person", Text: "I am sorry."},
+		}}},
+	}
+	results, err := m.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		if (r.Policy == "amem") != (len(r.Links) > 0) || (r.Policy == "amem") != (len(r.Texts) == 0) || (r.By == "fake") != (len(r.Calls) > 0) {
+			t.Errorf("%s, %s: links %+v, texts %+v, calls %v", r.By, r.Policy, r.Links, r.Texts, r.Calls)
+		}
+	}
+	asked := len(model.Requests())
+	if again, err := m.Run(t.Context()); err != nil || len(again) != len(results) || len(model.Requests()) != asked {
+		t.Errorf("a second run, which has everything already: %d of %d results, %v", len(again), len(results), err)
+	}
+	var table strings.Builder
+	if err := eval.PrintDialogues(&table, m.Dialogues, results); err != nil || !strings.Contains(table.String(), "| fake, memorybank | 0 | ") {
+		t.Errorf("%v\n%s", err, table.String())
+	}
+	t.Log("\n" + table.String())
 }

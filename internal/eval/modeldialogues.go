@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ type ModelDialogues struct {
 	Proxy     *ModelProxy    // the endpoint of the gateway's model
 	Prefix    string         // of the collections' names
 	Model     string         // its name in the report
-	Policies  []string       // that derive facts
+	Policies  []string       // that derive facts, or of writingPolicies
 	Config    map[string]any // of the collections that ask the model
 	Dialogues []Labeled
 	State     string // file; each line is a DialogueResult
@@ -38,6 +39,8 @@ type DialogueResult struct {
 	Facts    []DerivedFact        `json:"facts"`
 	Asked    int                  `json:"asked"` // questions
 	Shown    float64              `json:"shown"` // sum of the shares of their turns that a context of contextTokens shows
+	Links    []WrittenLink        `json:"links,omitempty"`
+	Texts    []WrittenText        `json:"texts,omitempty"`
 	Calls    map[string]CallShare `json:"calls"` // of the model
 	Seconds  float64              `json:"seconds"`
 }
@@ -128,9 +131,11 @@ func (m *ModelDialogues) Run(ctx context.Context) ([]DialogueResult, error) {
 func (m *ModelDialogues) tell(ctx context.Context, by, policy string, d *Labeled) (DialogueResult, error) {
 	began := time.Now()
 	out := DialogueResult{By: by, Policy: policy, Dialogue: d.ID, Turns: len(d.Turns), Calls: map[string]CallShare{}}
-	config := m.Config
+	config := shortSettings(policy, d)
 	if by == WithoutModel {
-		config = map[string]any{"analyst": "heuristic"}
+		config["analyst"] = "heuristic"
+	} else {
+		maps.Copy(config, m.Config)
 	}
 	asked, err := m.use(ctx)
 	if err != nil {
@@ -142,12 +147,17 @@ func (m *ModelDialogues) tell(ctx context.Context, by, policy string, d *Labeled
 	}
 	history := factHistory{turns: map[string]int{}, live: map[string]int{}}
 	for i := range d.Turns {
-		if err := m.say(ctx, col.ID, d, i, &history); err != nil {
+		if err := m.say(ctx, col.ID, policy, d, i, &history); err != nil {
 			return out, fmt.Errorf("turn %d: %w", i, err)
 		}
 		m.Logf("%s, %s, %s: turn %d of %d, %d facts, %.0f s", by, policy, d.ID, i+1, len(d.Turns), len(history.live), time.Since(began).Seconds())
 	}
 	out.Facts = history.facts
+	if slices.Contains(writingPolicies, policy) {
+		if out.Links, out.Texts, err = m.written(ctx, col.ID); err != nil {
+			return out, err
+		}
+	}
 	if out.Asked, out.Shown, err = m.shown(ctx, col.ID, d, history.turns); err != nil {
 		return out, err
 	}
@@ -157,17 +167,24 @@ func (m *ModelDialogues) tell(ctx context.Context, by, policy string, d *Labeled
 	return out, err
 }
 
-// say tells a turn, waits until it is learned however long the model takes, and reads the facts.
-func (m *ModelDialogues) say(ctx context.Context, collection string, d *Labeled, turn int, history *factHistory) error {
+// say tells a turn. Where facts are derived it waits until it is learned however long the model takes, and reads the facts.
+func (m *ModelDialogues) say(ctx context.Context, collection, policy string, d *Labeled, turn int, history *factHistory) error {
 	message, err := d.Turns[turn].message()
 	if err != nil {
 		return err
 	}
-	ids, err := m.Client.addMessages(ctx, collection, []Message{message}, "?wait=evolved")
+	add := m.Client.AddEvolved
+	if slices.Contains(writingPolicies, policy) {
+		add = m.Client.AddMessages
+	}
+	ids, err := add(ctx, collection, []Message{message})
 	if err != nil {
 		return err
 	}
 	history.turns[ids[0]] = turn
+	if slices.Contains(writingPolicies, policy) {
+		return nil
+	}
 	if err := Drain(ctx, m.Client, collection, turn+1, nil); err != nil {
 		return err
 	}
@@ -241,10 +258,11 @@ func (m *ModelDialogues) shown(ctx context.Context, collection string, d *Labele
 // PrintDialogues writes tables of what was derived of the dialogues and what it took, by model and policy.
 func PrintDialogues(w io.Writer, dialogues []Labeled, results []DialogueResult) error {
 	var facts []FactResult
-	var recall, calls strings.Builder
+	var recall, calls, written strings.Builder
 	for _, of := range groups(results) {
 		title := of[0].By + ", " + of[0].Policy
 		counts := FactCounts{}
+		var links, texts int
 		sum := map[string]CallShare{}
 		var total CallShare
 		var asked, turns int
@@ -252,6 +270,7 @@ func PrintDialogues(w io.Writer, dialogues []Labeled, results []DialogueResult) 
 		for _, r := range of {
 			i := slices.IndexFunc(dialogues, func(d Labeled) bool { return d.ID == r.Dialogue })
 			counts.add(NewMatcher(&dialogues[i]).Count(r.Facts))
+			links, texts = links+len(r.Links), texts+len(r.Texts)
 			asked, shown, turns, seconds = asked+r.Asked, shown+r.Shown, turns+r.Turns, seconds+r.Seconds
 			for call, use := range r.Calls {
 				all := sum[call]
@@ -260,17 +279,23 @@ func PrintDialogues(w io.Writer, dialogues []Labeled, results []DialogueResult) 
 				total.add(use)
 			}
 		}
-		facts = append(facts, FactResult{Policy: title, By: map[string]FactCounts{allLanguages: counts}})
+		if slices.Contains(writingPolicies, of[0].Policy) {
+			fmt.Fprintf(&written, "| %s | %d | %d |\n", title, links, texts)
+		} else {
+			facts = append(facts, FactResult{Policy: title, By: map[string]FactCounts{allLanguages: counts}})
+		}
 		fmt.Fprintf(&recall, "| %s | %d | %.0f | %.1f | %.0f %% of %d |\n", title, turns, float64(total.In+total.Out)/float64(max(turns, 1)),
 			seconds/float64(max(turns, 1)), 100*shown/float64(max(asked, 1)), asked)
 		writeCallShares(&calls, title, sum)
 	}
-	if err := PrintFacts(w, "by, policy", facts); err != nil {
-		return err
+	if len(facts) > 0 {
+		if err := PrintFacts(w, "by, policy", facts); err != nil {
+			return err
+		}
 	}
-	_, err := fmt.Fprintf(w, "\n| by, policy | exchanges | tokens an exchange | seconds an exchange | of what questions need, within %d tokens |\n|---|---|---|---|---|\n%s"+
+	_, err := fmt.Fprintf(w, "\n| by, policy | links | texts |\n|---|---|---|\n%s\n| by, policy | exchanges | tokens an exchange | seconds an exchange | of what questions need, within %d tokens |\n|---|---|---|---|---|\n%s"+
 		"\n| by, policy, call | questions | usable at once | repaired | fallback | failed | tokens in | tokens out | seconds |\n|---|---|---|---|---|---|---|---|---|\n%s",
-		contextTokens, recall.String(), calls.String())
+		written.String(), contextTokens, recall.String(), calls.String())
 	if err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
