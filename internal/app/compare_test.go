@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
 // compareOf returns a comparison of all policies of a gateway and all baselines.
@@ -168,5 +169,40 @@ func TestLongHistoryIsAnsweredFromBoundedPrompts(t *testing.T) {
 	}
 	if none.Terms.Mean < 0.6 || full.Prompt < 11_000 || full.Recall["2000"] != 0 {
 		t.Errorf("%.2f of the answers are in the prompts; the whole history has %.0f tokens, recall %v", none.Terms.Mean, full.Prompt, full.Recall)
+	}
+}
+
+// A model that answers slowly is not asked again what it has answered before a comparison was cut off.
+func TestAnswersOfAComparisonAreKept(t *testing.T) {
+	t.Parallel()
+	model := llmtest.New(t)
+	client, _ := modelGateway(t, model)
+	c := &eval.Comparison{
+		Client: client, Data: firstTurns(t, 24, 4), Folder: filepath.Join(t.TempDir(), "parts"), Prefix: "compare-",
+		Policies: []string{"none"}, Baselines: []string{}, Budget: 1000, Seeds: 1, PerAdd: 12,
+	}
+	answers := func() (n int) {
+		for _, r := range model.Requests() {
+			if strings.Contains(r.User, "Question: ") {
+				n++
+			}
+		}
+		return n
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	c.OnProgress = func(p eval.Progress) {
+		if strings.HasSuffix(p.Now, "questions") && p.Step == 3 {
+			cancel()
+		}
+	}
+	if _, err := c.Run(ctx); !errors.Is(err, context.Canceled) || answers() != 3 {
+		t.Fatalf("cut off after %d answers: %v", answers(), err)
+	}
+	c.OnProgress = nil
+	if report, err := c.Run(t.Context()); err != nil || answers() != 4 || report.Systems[0].Questions != 4 {
+		t.Errorf("in all the model was asked %d times: %v", answers(), err)
+	}
+	if left, err := filepath.Glob(filepath.Join(c.Folder, "*.answers")); err != nil || len(left) > 0 {
+		t.Errorf("%v is left: %v", left, err)
 	}
 }

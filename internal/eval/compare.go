@@ -357,13 +357,14 @@ func (r *comparing) conversation(ctx context.Context, index, seed int) (err erro
 			return err
 		}
 		if part == nil {
-			u := unit{comparing: r, contender: s, conversation: conversation, seed: seed, base: &base}
+			u := unit{comparing: r, contender: s, conversation: conversation, seed: seed, base: &base, answers: key + ".answers"}
 			if part, err = u.measure(ctx); err != nil {
 				return fmt.Errorf("%s: %s: %w", conversation.ID, s.Name, err)
 			}
-			if err := r.keep(key, part); err != nil {
+			if err := r.keep(key+".json", part); err != nil {
 				return err
 			}
+			_ = os.Remove(filepath.Join(r.Folder, u.answers))
 		}
 		r.mu.Lock()
 		r.done++
@@ -411,12 +412,13 @@ func (r *comparing) measured(key string) (*Part, error) {
 	return &out, nil
 }
 
-func (r *comparing) keep(key string, p *Part) error {
-	raw, err := json.Marshal(p)
+// keep writes what was measured to a file of the folder.
+func (r *comparing) keep(file string, measured any) error {
+	raw, err := json.Marshal(measured)
 	if err != nil {
 		return fmt.Errorf("encode a part: %w", err)
 	}
-	name := filepath.Join(r.Folder, key+".json")
+	name := filepath.Join(r.Folder, file)
 	if err := os.WriteFile(name+".new", raw, 0o600); err != nil {
 		return fmt.Errorf("write a part: %w", err)
 	}
@@ -444,6 +446,7 @@ type unit struct {
 	conversation *Conversation
 	seed         int
 	base         **Loaded
+	answers      string // file with the answers of a model so far: each may take minutes
 }
 
 // name returns the name of the part's collection.
@@ -667,18 +670,33 @@ func (u *unit) ask(ctx context.Context, p *Part, m memorySystem) error {
 		rng.Shuffle(len(questions), func(i, j int) { questions[i], questions[j] = questions[j], questions[i] })
 		questions = slices.Sorted(slices.Values(questions[:n]))
 	}
+	var before []AskedQuestion // by a run that was cut off
+	if raw, err := os.ReadFile(filepath.Join(u.Folder, u.answers)); err == nil && json.Unmarshal(raw, &before) != nil {
+		before = nil // written half
+	}
 	for n, i := range questions {
 		q := &u.conversation.Questions[i]
+		if n < len(before) && before[n].Question == i {
+			p.Asked = append(p.Asked, before[n])
+			continue
+		}
 		row, err := u.askOne(ctx, m, q)
 		if err != nil {
 			return fmt.Errorf("%q: %w", q.Text, err)
 		}
 		row.Question, row.Category = i, q.Category
+		p.Asked = append(p.Asked, row)
+		if u.reader.model != "" {
+			if err := u.keep(u.answers, p.Asked); err != nil {
+				return err
+			}
+		}
+		u.step("questions", n+1, len(questions))
+	}
+	for _, row := range p.Asked {
 		if row.Failed != "" {
 			p.Failures[row.Failed]++
 		}
-		p.Asked = append(p.Asked, row)
-		u.step("questions", n+1, len(questions))
 	}
 	return nil
 }
