@@ -38,7 +38,7 @@ func (v vectors) Embed(ctx context.Context, _ tenant.Scope, texts []string) ([]m
 // readerOf returns a reader with vectors.
 func readerOf(t *testing.T) *reader {
 	t.Helper()
-	e, err := encoder.Open(encoder.E5AsMiniLM, weightstest.Dir(t))
+	e, err := encoder.Open(encoder.E5ForTalk, weightstest.Dir(t))
 	if err != nil {
 		t.Fatal(err)
 	}

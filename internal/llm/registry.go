@@ -38,7 +38,7 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	both, talk := NewByLanguage(d, cfg, english), newForTalk(d, cfg)
 	r := &Registry{
 		byName: map[string]memory.Embedder{HashName: Hash{}}, first: HashName,
-		locals: []*Local{english, multilingual, both.others, talk.english, talk.others}, sentences: both.others,
+		locals: []*Local{english, multilingual, both.others, talk.english, talk.others}, sentences: talk.others,
 	}
 	size := cfg.withDefaults().EmbedCache
 	for _, e := range []memory.Embedder{english, multilingual, both, talk} {

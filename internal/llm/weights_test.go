@@ -411,3 +411,22 @@ func TestSentences(t *testing.T) {
 		}
 	}
 }
+
+// Sentences are read by the encoder that collections embed with by default, so that its weights are read once.
+func TestSentencesShareTheDefaultEncoder(t *testing.T) {
+	t.Parallel()
+	r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	var made [2][]memory.Embedding
+	for i, e := range []memory.Embedder{r.Sentences(), r.Default()} {
+		if made[i], err = e.Embed(t.Context(), setup(t).scope, []string{"Meine Schwester heißt Birgit."}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(made[0][0].Vector, made[1][0].Vector) {
+		t.Error("the default embedder has another vector")
+	}
+}

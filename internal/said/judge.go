@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Embed returns the vectors of texts by encoder.E5AsMiniLM, in order.
+// Embed returns the vectors of texts by encoder.E5ForTalk, in order.
 type Embed func(texts []string) ([][]float32, error)
 
 // Bounds of what is judged by vectors.

@@ -101,9 +101,9 @@ func (n *Network) Bytes() (out []byte) {
 	return out
 }
 
-// Embedder is the name of the embedder whose encoder for many languages (encoder.E5AsMiniLM) made the vectors from which the network
+// Embedder is the name of the embedder whose encoder for many languages (encoder.E5ForTalk) made the vectors from which the network
 // learned. Vectors of another one say nothing to it.
-const Embedder = "minilm+e5-small-q4@384"
+const Embedder = "minilm+e5-small-q4+talk2@384"
 
 // KindsVersion names the weights of the network.
 func KindsVersion() string {
@@ -126,7 +126,7 @@ func KindInput(sentence string, vector []float32) []float32 {
 	return in
 }
 
-// KindsOf reads the kinds of a sentence from its vector by encoder.E5AsMiniLM. Without a vector it returns nil.
+// KindsOf reads the kinds of a sentence from its vector by encoder.E5ForTalk. Without a vector it returns nil.
 func KindsOf(sentence string, vector []float32) *Kinds {
 	if len(vector) != vectorSize {
 		return nil
