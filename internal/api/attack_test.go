@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -39,7 +40,7 @@ type attack struct {
 	t    *testing.T
 	rand *rand.Rand
 	loot []string // what names things of the victim
-	ops  []*operation
+	ops  []*apptest.Operation
 }
 
 var pathParameter = regexp.MustCompile(`\{[a-z_]+\}`)
@@ -51,17 +52,10 @@ func newAttack(t *testing.T) *attack {
 	t.Helper()
 	a := &attack{system: newSystem(t), t: t, rand: rand.New(rand.NewPCG(7, 34))}
 	away := a.Unmounted() // keys and tenants, which this system has none of
-	for _, id := range slices.Sorted(maps.Keys(a.doc.operations)) {
-		if !slices.Contains(away, id) {
-			a.ops = append(a.ops, a.doc.operations[id])
+	for _, op := range apptest.Operations(t) {
+		if !slices.Contains(away, op.ID) {
+			a.ops = append(a.ops, op)
 		}
-	}
-	theirs, err := mem0Document()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range slices.Sorted(maps.Keys(theirs.operations)) {
-		a.ops = append(a.ops, theirs.operations[id])
 	}
 	a.ops = append(a.ops, a.tools()...)
 	for _, policy := range []string{"amem", "mem0", "memgpt", "memoryos", "layered"} {
@@ -94,9 +88,9 @@ func newAttack(t *testing.T) *attack {
 var mem0Views = []string{"/memories?user_id=nora", "/v1/entities/", "/v1/events/"}
 
 // tools are the calls of the Model Context Protocol: of each tool that it lists, and of its resources.
-func (a *attack) tools() (out []*operation) {
+func (a *attack) tools() (out []*apptest.Operation) {
 	a.t.Helper()
-	w := a.do(request(http.MethodPost, mcpOperation.path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`), "Authorization", "Bearer one", "Content-Type", mediaJSON))
+	w := a.do(request("one", http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 	var list struct {
 		Result struct {
 			Tools []struct {
@@ -122,11 +116,11 @@ func (a *attack) tools() (out []*operation) {
 }
 
 // mcpCall is an operation that sends messages of one method.
-func mcpCall(method string, params map[string]*openapi3.Schema) *operation {
-	op := *mcpOperation
+func mcpCall(method string, params map[string]*openapi3.Schema) *apptest.Operation {
 	body := required(map[string]*openapi3.Schema{"jsonrpc": onlyValue("2.0"), "id": onlyValue("1"), "method": onlyValue(method), "params": required(params)})
-	op.read = func() *checked { return &checked{body: body} }
-	return &op
+	return &apptest.Operation{Method: http.MethodPost, Path: "/mcp", Operation: &openapi3.Operation{RequestBody: &openapi3.RequestBodyRef{
+		Value: openapi3.NewRequestBody().WithJSONSchema(body),
+	}}}
 }
 
 func onlyValue(value string) *openapi3.Schema { return openapi3.NewStringSchema().WithEnum(value) }
@@ -138,15 +132,15 @@ func required(fields map[string]*openapi3.Schema) *openapi3.Schema {
 // views are the pages of the contract that list what a tenant has: with no parameter, or that of a collection.
 func (a *attack) views() (out []string) {
 	for _, op := range a.ops {
-		if op.method != http.MethodGet || op.stream || !strings.HasPrefix(op.path, "/v1/") || strings.HasSuffix(op.path, "/changes") {
+		if op.Method != http.MethodGet || op.Streams() || !strings.HasPrefix(op.Path, "/v1/") || strings.HasSuffix(op.Path, "/changes") {
 			continue
 		}
 		switch {
-		case !strings.Contains(op.path, "{"):
-			out = append(out, op.path)
-		case strings.Count(op.path, "{") == 1 && strings.HasPrefix(op.path, "/v1/collections/{collection}"):
+		case !strings.Contains(op.Path, "{"):
+			out = append(out, op.Path)
+		case strings.Count(op.Path, "{") == 1 && strings.HasPrefix(op.Path, "/v1/collections/{collection}"):
 			for _, name := range vaults {
-				out = append(out, strings.Replace(op.path, "{collection}", name, 1))
+				out = append(out, strings.Replace(op.Path, "{collection}", name, 1))
 			}
 		}
 	}
@@ -216,8 +210,8 @@ func itemsOf(s *openapi3.Schema) *openapi3.Schema {
 }
 
 // target returns an address of an operation, with its parameters filled.
-func (a *attack) target(op *operation) string {
-	path := pathParameter.ReplaceAllStringFunc(op.path, func(name string) string {
+func (a *attack) target(op *apptest.Operation) string {
+	path := pathParameter.ReplaceAllStringFunc(op.Path, func(name string) string {
 		v := url.PathEscape(a.value())
 		if name == "{collection}" && a.rand.IntN(2) == 0 {
 			v = a.pick(vaults...) // a place below it is reached only through a right one
@@ -228,27 +222,28 @@ func (a *attack) target(op *operation) string {
 		return v
 	})
 	query := url.Values{}
-	for _, name := range slices.Sorted(maps.Keys(op.checks().query)) {
-		if p := op.checks().query[name]; p.Required || a.rand.IntN(8) == 0 {
-			query.Set(name, fmt.Sprint(a.fill(p.Schema.Value, 4)))
+	parameters, required := op.Query()
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		if slices.Contains(required, name) || a.rand.IntN(8) == 0 {
+			query.Set(name, fmt.Sprint(a.fill(parameters[name], 4)))
 		}
 	}
-	if _, ok := op.checks().query["cursor"]; ok && a.rand.IntN(2) == 0 {
+	if parameters["cursor"] != nil && a.rand.IntN(2) == 0 {
 		query.Set("cursor", a.value())
 	}
 	return path + "?" + query.Encode()
 }
 
 // body returns a body for an operation, at times one that is broken or too large.
-func (a *attack) body(op *operation) (text, media string) {
-	if op.method == http.MethodGet || len(op.bodyTypes) == 0 {
+func (a *attack) body(op *apptest.Operation) (text, media string) {
+	if op.Method == http.MethodGet || op.RequestBody == nil {
 		return "", ""
 	}
-	raw, err := json.Marshal(a.fill(op.checks().body, 0))
+	raw, err := json.Marshal(a.fill(op.Body(), 0))
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	media = op.bodyTypes[a.rand.IntN(len(op.bodyTypes))]
+	media = a.pick(op.Media()...)
 	switch a.rand.IntN(20) {
 	case 0:
 		return string(raw[:len(raw)/2]), media
@@ -269,7 +264,7 @@ func (a *attack) credential() string {
 }
 
 // send sends one request and returns its answer; ok is false when the request has no form that a client could send.
-func (a *attack) send(op *operation, credential string) (w *httptest.ResponseRecorder, sent string, ok bool) {
+func (a *attack) send(op *apptest.Operation, credential string) (w *httptest.ResponseRecorder, sent string, ok bool) {
 	target := a.target(op)
 	u, err := url.Parse(target)
 	if err != nil {
@@ -278,7 +273,7 @@ func (a *attack) send(op *operation, credential string) (w *httptest.ResponseRec
 	text, media := a.body(op)
 	ctx, cancel := context.WithTimeout(a.t.Context(), 2*time.Second) // of streams
 	defer cancel()
-	r := httptest.NewRequestWithContext(ctx, op.method, "/", strings.NewReader(text))
+	r := httptest.NewRequestWithContext(ctx, op.Method, "/", strings.NewReader(text))
 	r.URL, r.RequestURI = u, target
 	r.Header.Set("Authorization", "Bearer "+credential)
 	if media != "" {
@@ -286,7 +281,7 @@ func (a *attack) send(op *operation, credential string) (w *httptest.ResponseRec
 	}
 	w = httptest.NewRecorder()
 	a.ServeHTTP(w, r)
-	return w, op.method + " " + target + " as " + credential + ": " + text, true
+	return w, op.Method + " " + target + " as " + credential + ": " + text, true
 }
 
 // run sends n requests, operation by operation, and returns how many answers have the mark.
@@ -317,7 +312,7 @@ func (a *attack) picture() map[string]string {
 		out[path] = changing.ReplaceAllString(a.call(a.t, "one", "GET", path, "").Body.String(), "")
 	}
 	for _, path := range mem0Views {
-		out[mem0Base+path] = changing.ReplaceAllString(a.mem0(a.t, "one", "GET", path, "").Body.String(), "")
+		out["/mem0"+path] = changing.ReplaceAllString(a.mem0(a.t, "one", "GET", path, "").Body.String(), "")
 	}
 	return out
 }
@@ -339,7 +334,7 @@ func TestAttack(t *testing.T) {
 		t.Fatalf("the victim has nothing: %d names", len(a.loot))
 	}
 	a.run(n, a.credential, func(sent, answer string) { t.Errorf("a leak: %.800s\n%.800s", sent, answer) })
-	_, _ = a.work(t.Context()) // of collections that attackers made and deleted, too
+	_, _ = a.Work(t.Context()) // of collections that attackers made and deleted, too
 	for path, after := range a.picture() {
 		if after != before[path] {
 			t.Errorf("the victim has something else than before at %s:\n%s\n%s", path, before[path], after)
@@ -351,10 +346,10 @@ func TestAttack(t *testing.T) {
 func TestAttackOfAUser(t *testing.T) {
 	t.Parallel()
 	a := newAttack(t)
-	whole := a.scopes["one"].Scope
+	whole := a.Scopes["one"].Scope
 	perms := slices.DeleteFunc(tenant.AllPermissions(), func(p tenant.Permission) bool { return p == tenant.Admin })
 	for name, l := range map[string]tenant.Limit{"eve": {User: "eve"}, "bot": {App: "bot"}, "eve's nora": {User: "eve", Agent: "nora"}} {
-		a.scopes[name] = auth.Principal{Scope: grant.Limited(whole.Tenant(), uuid.Nil, l, "key:"+name, perms...)}
+		a.Scopes[name] = auth.Principal{Scope: grant.Limited(whole.Tenant(), uuid.Nil, l, "key:"+name, perms...)}
 	}
 	a.call(t, "eve", "POST", "/v1/collections/by/notes?user=eve", `{"content":"Eve waits."}`, "Slipbox-Create", "amem").want(http.StatusCreated)
 	look := func() map[string]string {
@@ -370,7 +365,7 @@ func TestAttackOfAUser(t *testing.T) {
 	}
 	leak := func(sent, answer string) { t.Errorf("a leak: %.800s\n%.800s", sent, answer) }
 	a.run(1500, func() string { return a.pick("eve", "eve", "bot", "eve's nora") }, leak)
-	_, _ = a.work(t.Context())
+	_, _ = a.Work(t.Context())
 	for path, after := range look() {
 		if after != before[path] {
 			t.Errorf("the victim has something else than before at %s:\n%s\n%s", path, before[path], after)
@@ -383,7 +378,7 @@ func TestAttackWithTheKey(t *testing.T) {
 	t.Parallel()
 	a := newAttack(t)
 	// Without what deletes, or nothing is left to leak.
-	a.ops = slices.DeleteFunc(a.ops, func(o *operation) bool { return o.method == http.MethodDelete })
+	a.ops = slices.DeleteFunc(a.ops, func(o *apptest.Operation) bool { return o.Method == http.MethodDelete })
 	doors := map[string]int{}
 	a.run(2000, func() string { return "one" }, func(sent, _ string) {
 		_, path, _ := strings.Cut(sent, " /")

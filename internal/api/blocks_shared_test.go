@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"fmt"
@@ -38,7 +38,7 @@ func (b *system) owned(t *testing.T, name, agent string, blocks ...string) strin
 
 // texts returns the strings of a list.
 func (a response) texts(path string) []string {
-	a.t.Helper()
+	a.T.Helper()
 	out := []string{}
 	for i := range a.length(path) {
 		out = append(out, a.text(fmt.Sprintf("%s.%d", path, i)))
@@ -221,7 +221,7 @@ func TestSharedBlockAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	won, lost := answers[http.StatusOK], answers[http.StatusPreconditionFailed]
-	if won.t == nil || lost.t == nil {
+	if won.T == nil || lost.T == nil {
 		t.Fatalf("the answers are %v", answers)
 	}
 	if lost.number("version") != won.number("version") {

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 // labels returns the labels of a list of blocks.
 func (a response) labels() []string {
-	a.t.Helper()
+	a.T.Helper()
 	out := []string{}
 	for i := range a.length("items") {
 		out = append(out, a.text(fmt.Sprintf("items.%d.label", i)))
@@ -238,7 +238,7 @@ func TestBlockUndo(t *testing.T) {
 	step(at, "undo", "one\ntwo")
 	fork := "/v1/collections/" + b.call(t, "one", "POST", c+"/clone", `{"name":"side"}`).want(201).text("id")
 	copied := b.call(t, "one", "POST", c+"/clone", `{"name":"copy","mode":"copy"}`).want(202)
-	if _, err := b.work(t.Context()); err != nil {
+	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	step(fork+"/blocks/human", "redo", "one\ntwo\nthree")
@@ -312,7 +312,7 @@ func TestThousandsOfBlocks(t *testing.T) {
 	b := newSystem(t)
 	c := b.space(t, "ada", "memgpt")
 	id := uuid.MustParse(strings.TrimPrefix(c, "/v1/collections/"))
-	_, err := b.store.Write(t.Context(), b.scopes["one"].Scope, id, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+	_, err := b.Store.Write(t.Context(), b.Scopes["one"].Scope, id, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 		for i := range block.MaxBlocks - 3 { // human and persona are there
 			made := block.New(fmt.Sprint("block ", i))
 			n, _ := made.Note(nil)

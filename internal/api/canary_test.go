@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -46,7 +47,7 @@ func newCage(t *testing.T, policy string) *canaryCage {
 
 func (w *canaryCage) say(text string) response {
 	w.t.Helper()
-	w.pass(time.Minute)
+	w.Pass(time.Minute)
 	out := w.call(w.t, "one", "POST", w.path+"/messages", fmt.Sprintf(`{"messages":[{"user":%q,"assistant":"I see.","name":"Nora"}]}`, text)).want(http.StatusAccepted)
 	w.runJobs(w.t)
 	return out
@@ -57,7 +58,7 @@ func (w *canaryCage) settle() {
 	w.t.Helper()
 	for range 3 {
 		w.runJobs(w.t)
-		w.pass(2 * time.Minute)
+		w.Pass(2 * time.Minute)
 	}
 	w.runJobs(w.t)
 }
@@ -72,9 +73,9 @@ func (w *canaryCage) seen(past bool) []string {
 			out = append(out, method+" "+strings.TrimPrefix(target, w.path)+": "+a.Body.String())
 		}
 	}
-	for _, op := range w.doc.operations {
-		if op.method == http.MethodGet && strings.HasPrefix(op.path, "/v1/collections/{collection}") && strings.Count(op.path, "{") == 1 && !strings.HasSuffix(op.path, "/changes") {
-			look("GET", strings.Replace(op.path, "/v1/collections/{collection}", w.path, 1), "")
+	for _, op := range apptest.Operations(w.t) {
+		if op.Method == http.MethodGet && strings.HasPrefix(op.Path, "/v1/collections/{collection}") && strings.Count(op.Path, "{") == 1 && !strings.HasSuffix(op.Path, "/changes") {
+			look("GET", strings.Replace(op.Path, "/v1/collections/{collection}", w.path, 1), "")
 		}
 	}
 	look("GET", "/v1/jobs?limit=100", "")
@@ -189,7 +190,7 @@ func TestErased(t *testing.T) {
 			t.Errorf("%.600s", door)
 		}
 		w.call(t, "one", "GET", w.path+"/notes/"+w.message+"/history", "").want(http.StatusNotFound)
-		if problems, err := w.store.Verify(t.Context()); err != nil || len(problems) > 0 {
+		if problems, err := w.Store.Verify(t.Context()); err != nil || len(problems) > 0 {
 			t.Errorf("the store: %+v, %v", problems, err)
 		}
 	})

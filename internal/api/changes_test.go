@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"encoding/json"
@@ -68,7 +68,7 @@ func TestChanges(t *testing.T) {
 	}
 	for _, accept := range []string{"application/json", mediaSSE} {
 		b.call(t, "bob", "GET", "/v1/collections/"+uuid.NewString()+"/changes", "", "Accept", accept).refused(404, fault.NotFound, "")
-		b.call(t, "one", "GET", c+"/changes", "", "Accept", accept, headerLastEvent, "x").want(map[bool]int{true: 422, false: 200}[accept == mediaSSE])
+		b.call(t, "one", "GET", c+"/changes", "", "Accept", accept, "Last-Event-ID", "x").want(map[bool]int{true: 422, false: 200}[accept == mediaSSE])
 	}
 }
 
@@ -80,14 +80,14 @@ func TestChangesStream(t *testing.T) {
 	c := b.collection(t, "one", "space")
 	b.note(t, "one", c, "before")
 	b.note(t, "one", c, "before, too")
-	b.events = []func(){
+	b.Events = []func(){
 		func() {},
 		func() {}, // a notification without a change
 		func() { b.note(t, "one", c, "text") },
 		func() { b.call(t, "one", "DELETE", c, "").want(http.StatusNoContent) },
 		func() { t.Error("it continues after the end") },
 	}
-	got := b.call(t, "reader", "GET", c+"/changes?after=2", "", "Accept", mediaSSE, headerLastEvent, "1").want(http.StatusOK)
+	got := b.call(t, "reader", "GET", c+"/changes?after=2", "", "Accept", mediaSSE, "Last-Event-ID", "1").want(http.StatusOK)
 	events := strings.Split(strings.TrimSpace(got.Body.String()), "\n\n")
 	if got.Header().Get("Content-Type") != mediaSSE || len(events) != 2 {
 		t.Fatalf("%v: %q", got.Header(), events)

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"encoding/json"
@@ -191,35 +191,5 @@ func TestCompletionErrors(t *testing.T) {
 	}
 	if got := b.call(t, "reader", "GET", "/v1/models", "").want(http.StatusOK); got.length("data") != 3 || got.text("data.0.id") != chat.DefaultModel || got.text("data.2.id") != "small" {
 		t.Errorf("%s", got.Body)
-	}
-}
-
-// Every tenant has its own limit of concurrent chats.
-func TestChatsAreBounded(t *testing.T) {
-	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
-	g := newGate(1)
-	leave, err := g.enter(b.scopes["one"].Scope.Tenant())
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := &core{Server: b.Server, talking: g}
-	s := newBench(t, DefaultConfig(), map[string]handler{"chat": h.chat, "createChatCompletion": h.createChatCompletion})
-	s.auth = b
-	for path, body := range map[string]string{
-		c + "/chat": `{"message":"Hello."}`, "/v1/chat/completions": `{"model":"slipbox","messages":[{"role":"user","content":"Hello."}]}`,
-	} {
-		w := s.do(request(http.MethodPost, path, strings.NewReader(body), "Authorization", "Bearer one", "Slipbox-Collection", "space"))
-		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
-			t.Errorf("%s: %d %v %s", path, w.Code, w.Header(), w.Body)
-		}
-	}
-	if _, err := g.enter(b.scopes["two"].Scope.Tenant()); err != nil {
-		t.Error("one tenant's chats are another's", err)
-	}
-	leave()
-	if _, err := g.enter(b.scopes["one"].Scope.Tenant()); err != nil {
-		t.Error(err)
 	}
 }

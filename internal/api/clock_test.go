@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ func TestClockIsSet(t *testing.T) {
 			ids := map[string][]string{}
 			last := map[string]float64{}
 			for i, step := range []time.Duration{0, by, -by, -by, by} {
-				b.pass(step + time.Minute)
+				b.Pass(step + time.Minute)
 				for _, policy := range policies {
 					path := "/v1/collections/" + policy
 					made := b.call(t, "one", "POST", path+"/notes", fmt.Sprintf(`{"content":"Lighthouse number %d blinks."}`, i), "Idempotency-Key", fmt.Sprint(policy, i))
@@ -49,7 +49,7 @@ func TestClockIsSet(t *testing.T) {
 					b.call(t, "one", "POST", path+"/context", `{"query":"Where do I live?"}`).want(http.StatusOK)
 				}
 			}
-			if problems, err := b.store.Verify(t.Context()); err != nil || len(problems) > 0 {
+			if problems, err := b.Store.Verify(t.Context()); err != nil || len(problems) > 0 {
 				t.Errorf("the store: %+v, %v", problems, err)
 			}
 		})

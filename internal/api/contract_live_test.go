@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"net/http"
@@ -128,7 +128,7 @@ func TestBulkLineKeys(t *testing.T) {
 			t.Errorf("another line under the key: %v", got)
 		}
 	}
-	b.pass(24*time.Hour + time.Second)
+	b.Pass(24*time.Hour + time.Second)
 	if late := bulk(line).lines(); dig(late[0], "status") != 201.0 || dig(late[0], "id") == id {
 		t.Errorf("a day later: %v", late)
 	}
@@ -208,7 +208,7 @@ func TestRetryOfACancelledJob(t *testing.T) {
 	made := b.call(t, "one", "POST", c+"/notes", `{"content":"Ben bakes bread on Sundays in the old oven"}`).want(http.StatusCreated)
 	job, note := "/v1/jobs/"+made.text("job.id"), c+"/notes/"+made.text("note.id")
 	b.call(t, "one", "POST", job+"/cancel", "").want(http.StatusAccepted)
-	if _, err := b.work(t.Context()); err != nil {
+	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.call(t, "one", "GET", note, ""); got.text("state") != "raw" {
@@ -217,7 +217,7 @@ func TestRetryOfACancelledJob(t *testing.T) {
 	if got := b.call(t, "one", "POST", job+"/retry", "").want(http.StatusAccepted); got.text("state") != "queued" {
 		t.Errorf("%s", got.Body)
 	}
-	if _, err := b.work(t.Context()); err != nil {
+	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.call(t, "one", "GET", note, ""); got.text("state") != "evolved" {
@@ -251,4 +251,15 @@ func TestNullFilter(t *testing.T) {
 		b.call(t, "one", "GET", c+"/notes?filter="+text, "").refused(http.StatusUnprocessableEntity, fault.Invalid, "filter")
 	}
 	b.call(t, "one", "POST", c+"/search", `{"query":"a","filter":null}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "filter")
+}
+
+// A bulk whose lines have many values in free objects is refused as a whole: the decoded lines are
+// in memory together.
+func TestBulkOfManyValues(t *testing.T) {
+	t.Parallel()
+	b := newSystem(t)
+	b.call(t, "one", "POST", "/v1/collections", `{"name":"space","policy":"none"}`).want(http.StatusCreated)
+	line := `{"content":"x","attributes":{"a":[` + strings.Repeat(`{"a":1},`, memory.MaxAttributesBytes/8-8) + `1]}}`
+	body := strings.Repeat(line+"\n", 200)
+	b.call(t, "one", "POST", "/v1/collections/space/notes/bulk", body).refused(http.StatusUnprocessableEntity, fault.Invalid, "")
 }

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -49,7 +50,7 @@ func TestNotesExpire(t *testing.T) {
 			if found := seen(c); !slices.Contains(found, "/notes/"+id) || !slices.Contains(found, "/export") {
 				t.Fatalf("before its end it is in %v", found)
 			}
-			b.pass(time.Hour)
+			b.Pass(time.Hour)
 			for _, c := range []string{c, forked} {
 				if found := seen(c); len(found) > 0 {
 					t.Errorf("%s: after its end it is in %v", c, found)
@@ -71,9 +72,9 @@ func TestNotesExpire(t *testing.T) {
 			if back := b.call(t, "one", "POST", c+"/notes/"+id+"/restore", fmt.Sprintf(`{"revision":%.0f}`, from)).want(http.StatusOK); back.at("expires_at") != nil {
 				t.Errorf("restored: %s", back.Body)
 			}
-			b.pass(24 * time.Hour)
+			b.Pass(24 * time.Hour)
 			b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
-			if problems, err := b.store.Verify(t.Context()); err != nil || len(problems) > 0 {
+			if problems, err := b.Store.Verify(t.Context()); err != nil || len(problems) > 0 {
 				t.Errorf("the store: %+v, %v", problems, err)
 			}
 		})
@@ -101,7 +102,7 @@ func TestExpiryChanges(t *testing.T) {
 		}
 	}
 	b.call(t, "one", "PATCH", c+"/notes/"+id, `{"ttl_seconds":3600}`).want(http.StatusOK)
-	b.pass(59 * time.Minute)
+	b.Pass(59 * time.Minute)
 	for _, step := range [][2]string{
 		{`{"content":"Tea at four.","ttl_seconds":30}`, "2026-03-01T10:00:00Z"}, {`{"content":"Tea at four.","ttl_seconds":3600}`, "2026-03-01T10:59:00Z"},
 		{`{"content":"Tea at four."}`, ""}, {`{"content":"Tea at four.","ttl_seconds":30}`, ""},
@@ -113,11 +114,11 @@ func TestExpiryChanges(t *testing.T) {
 			t.Errorf("added again with %s: expires at %q", step[0], got)
 		}
 	}
-	b.pass(48 * time.Hour)
+	b.Pass(48 * time.Hour)
 	ends(id)
 	// What has expired and is said again is a new note.
 	first := add(`{"content":"The tide is low.","ttl_seconds":60}`, http.StatusCreated).text("note.id")
-	b.pass(time.Hour)
+	b.Pass(time.Hour)
 	if again := add(`{"content":"The tide is low.","ttl_seconds":60}`, http.StatusCreated).text("note.id"); again == first {
 		t.Error("a note that has expired was found")
 	}
@@ -176,7 +177,7 @@ func TestExpiryOfLines(t *testing.T) {
 	if got := texts(d); len(got) != 4 {
 		t.Fatalf("came back: %v", got)
 	}
-	b.pass(time.Minute)
+	b.Pass(time.Minute)
 	if got := append(texts(c), texts(d)...); len(got) > 0 {
 		t.Errorf("after their end: %v", got)
 	}
@@ -196,7 +197,7 @@ func TestExpiryOfMem0(t *testing.T) {
 		if got := all(); strings.Count(got, "I love quartz.") < 2 {
 			t.Fatalf("infer %s: %s", infer, got)
 		}
-		b.pass(15 * time.Hour)
+		b.Pass(15 * time.Hour)
 		if got := all(); strings.Contains(got, "quartz") {
 			t.Errorf("infer %s: after its last day %s", infer, got)
 		}
@@ -224,7 +225,7 @@ func TestExpiryOfTools(t *testing.T) {
 	if n := list(); n != 4 {
 		t.Fatalf("%d notes", n)
 	}
-	b.pass(time.Minute)
+	b.Pass(time.Minute)
 	if n := list(); n != 1 {
 		t.Errorf("%d notes are left", n)
 	}
@@ -248,7 +249,7 @@ func TestRememberedExpires(t *testing.T) {
 	if got := all(); strings.Count(got, "quartz") < 4 || !strings.Contains(got, "opal") {
 		t.Fatalf("before its end: %s", got)
 	}
-	b.pass(time.Hour)
+	b.Pass(time.Hour)
 	b.runJobs(t)
 	got := all()
 	if strings.Contains(got, "code is quartz") {
@@ -293,7 +294,7 @@ func TestFilesExpire(t *testing.T) {
 	if n := passages(); n != 3 {
 		t.Fatalf("%d passages", n)
 	}
-	b.pass(time.Hour)
+	b.Pass(time.Hour)
 	if n, files := passages(), b.call(t, "one", "GET", folder+"/files", "").want(http.StatusOK); n != 1 || files.length("items") != 1 || files.text("items.0.name") != "stays.txt" {
 		t.Errorf("%d passages are left: %s", n, files.Body)
 	}
@@ -337,7 +338,6 @@ var withoutExpiry = map[string]string{
 // Each operation that stores notes, messages, passages or files takes expires_at and ttl_seconds, or is known not to.
 func TestExpiryOfOperations(t *testing.T) {
 	t.Parallel()
-	doc := newSystem(t).doc
 	var has func(s *openapi3.Schema, field string, depth int) bool
 	has = func(s *openapi3.Schema, field string, depth int) bool {
 		if s == nil || depth > 6 {
@@ -355,21 +355,21 @@ func TestExpiryOfOperations(t *testing.T) {
 		}
 		return slices.ContainsFunc(parts, func(p *openapi3.SchemaRef) bool { return has(p.Value, field, depth+1) })
 	}
-	for id, op := range doc.operations {
-		if op.method == http.MethodGet || op.method == http.MethodDelete || len(op.bodyTypes) == 0 || op.scope != tenant.NotesWrite && withoutExpiry[id] == "" {
+	for _, op := range apptest.Operations(t) {
+		id, scope := op.ID, op.Extensions["x-scope"]
+		if strings.HasPrefix(op.Path, "/mem0/") || op.Method == http.MethodDelete || op.Method == http.MethodGet || op.RequestBody == nil || scope != string(tenant.NotesWrite) && withoutExpiry[id] == "" {
 			continue
 		}
+		query, _ := op.Query()
 		takes := true
 		for _, field := range []string{"expires_at", "ttl_seconds"} {
-			takes = takes && (has(op.checks().body, field, 0) || op.checks().query[field] != nil)
+			takes = takes && (has(op.Body(), field, 0) || query[field] != nil)
 		}
 		if takes == (withoutExpiry[id] != "") {
 			t.Errorf("%s takes an end of what it stores: %v; withoutExpiry says: %q", id, takes, withoutExpiry[id])
 		}
 	}
 	for id := range withoutExpiry {
-		if doc.operations[id] == nil {
-			t.Errorf("%s is no operation", id)
-		}
+		apptest.OperationNamed(t, id)
 	}
 }

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/apptest"
 )
 
 // lived fills a collection with notes of several kinds, links, use, derived notes and times of several zones.
@@ -31,7 +33,7 @@ func (b *system) lived(t *testing.T, name string) {
 	b.call(t, "one", "POST", c+"/search", `{"query":"Note 9","k":3}`).want(http.StatusOK)
 	b.call(t, "one", "POST", c+"/import", `{"id":"0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee","kind":"fact","key":"home","content":"Ida lives in Rome.","state":"evolved","supplied":[],"keywords":["Rome"],`+
 		`"analyst":"heuristic","provenance":{"sources":["`+ids[1]+`"],"stale":true},"usage":{"access_count":2,"strength":4,"last_access":"2026-02-03T00:00:00Z"},"created_at":"2026-02-02T00:00:00Z"}`).want(http.StatusAccepted)
-	if _, err := b.work(t.Context()); err != nil {
+	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -56,7 +58,7 @@ func TestExportComesBack(t *testing.T) {
 	imported := func() {
 		t.Helper()
 		job := b.call(t, "one", "POST", "/v1/collections/again/import", lines).want(http.StatusAccepted).text("job.id")
-		if _, err := b.work(t.Context()); err != nil {
+		if _, err := b.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		results := b.call(t, "one", "GET", "/v1/jobs/"+job+"/results", "").want(http.StatusOK).Body.String()
@@ -142,7 +144,7 @@ func TestExportIsScoped(t *testing.T) {
 		}
 	}
 	text := b.call(t, "reader", "GET", "/v1/collections/diary/export?format=markdown", "").want(http.StatusOK)
-	if is := text.Body.String(); !strings.HasPrefix(is, "# Ida's # diary\n\n## 2026-02-01 10:00 +01:00\n\nI live in Rome.\n") || !strings.Contains(is, "#home") || text.Header().Get("Content-Type") != mediaMarkdown {
+	if is := text.Body.String(); !strings.HasPrefix(is, "# Ida's # diary\n\n## 2026-02-01 10:00 +01:00\n\nI live in Rome.\n") || !strings.Contains(is, "#home") || text.Header().Get("Content-Type") != "text/markdown; charset=utf-8" {
 		t.Errorf("%v\n%s", text.Header(), is)
 	}
 	b.call(t, "one", "POST", "/v1/collections", `{"name":"empty"}`).want(http.StatusCreated)
@@ -194,11 +196,7 @@ func TestEachFieldComesBack(t *testing.T) {
 	if err := json.Unmarshal([]byte(said), &sent); err != nil {
 		t.Fatal(err)
 	}
-	fields, err := b.doc.schema("ImportNote")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range fields.Properties {
+	for name := range apptest.Schema(t, "ImportNote").Properties {
 		if _, set := sent[name]; !set && exportedAs[name] == "" {
 			t.Errorf("this test does not set %s", name)
 		}

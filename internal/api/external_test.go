@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"net/http"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
@@ -77,21 +78,21 @@ func TestByExternal(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
 	id, note := newNora(t, b)
-	if _, err := b.work(t.Context()); err != nil {
+	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	path := strings.NewReplacer("{note}", note, "{label}", "human", "{run}", note, "{approval}", note, "{block}", note, "{job}", note)
 	tried := 0
-	for _, op := range b.doc.operations {
-		if op.method != http.MethodGet || !strings.Contains(op.path, "{collection}") {
+	for _, op := range apptest.Operations(t) {
+		if op.Method != http.MethodGet || !strings.Contains(op.Path, "{collection}") {
 			continue
 		}
 		tried++
-		inner := path.Replace(op.path)
+		inner := path.Replace(op.Path)
 		direct := b.call(t, "ada", "GET", strings.Replace(inner, "{collection}", id, 1), "", "X-Request-Id", "r")
 		got := b.call(t, "ada", "GET", strings.Replace(inner, "{collection}", "by", 1)+noraQuery, "", "X-Request-Id", "r")
 		if got.Code != direct.Code || got.Body.String() != direct.Body.String() {
-			t.Errorf("%s by the ids: %d %s, by the id %d %s", op.id, got.Code, got.Body, direct.Code, direct.Body)
+			t.Errorf("%s by the ids: %d %s, by the id %d %s", op.ID, got.Code, got.Body, direct.Code, direct.Body)
 		}
 	}
 	if tried < 15 {
@@ -242,7 +243,7 @@ func TestForgetUser(t *testing.T) {
 	if got.length("deleted") != 2 || got.length("kept") != 0 || got.number("notes") != 1 || got.number("bytes") == 0 {
 		t.Fatalf("report: %s", got.Body)
 	}
-	if _, err := b.work(t.Context()); err != nil {
+	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b.call(t, "one", "DELETE", forget, "").want(http.StatusNotFound)

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"archive/zip"
@@ -369,7 +369,7 @@ func TestFilesWithSecrets_C262(t *testing.T) {
 	if notes := b.call(t, "one", "GET", "/v1/collections/f/notes?kind=passage", "").want(http.StatusOK); notes.length("items") != 0 {
 		t.Errorf("it has passages: %s", notes.Body)
 	}
-	if err := b.store.Parts(t.Context(), b.scopes["one"].Scope, uuid.MustParse(made.text("job.id")), memory.SpoolBody, func([]byte) error {
+	if err := b.Store.Parts(t.Context(), b.Scopes["one"].Scope, uuid.MustParse(made.text("job.id")), memory.SpoolBody, func([]byte) error {
 		t.Error("a part of the file waits")
 		return nil
 	}); err != nil {
@@ -382,7 +382,7 @@ func TestFilesWithSecrets_C262(t *testing.T) {
 func TestFilesWaitForTime(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
-	b.parses = 70 * time.Second // as a damaged PDF does, which is ended after a minute
+	b.Parses = 70 * time.Second // as a damaged PDF does, which is ended after a minute
 	for _, tenant := range []string{"one", "two"} {
 		b.call(t, tenant, "POST", "/v1/folders", `{"name":"slow"}`).want(http.StatusCreated)
 	}
@@ -421,8 +421,8 @@ func TestFilesWaitForTime(t *testing.T) {
 	if got := b.call(t, "two", "GET", "/v1/folders/slow/files/"+other.text("file.id"), ""); got.text("state") != "ready" {
 		t.Errorf("the file of another tenant: %s", got.Body)
 	}
-	b.pass(time.Hour)
-	b.parses = time.Second
+	b.Pass(time.Hour)
+	b.Parses = time.Second
 	b.runJobs(t)
 	if got := states(); got != "ready ready ready ready" {
 		t.Errorf("an hour later: %s", got)
@@ -519,8 +519,8 @@ func TestFilesInterrupted(t *testing.T) {
 	}
 	for _, how := range []string{"", "?erase=true"} {
 		made := b.upload(t, "one", c, "short.txt", "The gate code is quartz.").want(http.StatusAccepted)
-		b.parsing = func() {
-			b.parsing = nil
+		b.Parsing = func() {
+			b.Parsing = nil
 			b.call(t, "one", "DELETE", c+"/files/"+made.text("file.id")+how, "")
 		}
 		b.runJobs(t)
@@ -561,7 +561,7 @@ func TestFilesByIDs(t *testing.T) {
 	}
 	b.upload(t, "two", "/v1/collections/"+id, "b.txt", "x").refused(http.StatusNotFound, fault.NotFound, "")
 	b.upload(t, "reader", "/v1/collections/"+id, "b.txt", "x").refused(http.StatusForbidden, fault.Forbidden, "")
-	b.pass(2 * time.Hour)
+	b.Pass(2 * time.Hour)
 	if got := b.call(t, "one", "POST", "/v1/collections/"+id+"/search", `{"query":"gate code"}`).want(http.StatusOK); strings.Contains(got.Body.String(), "quartz") {
 		t.Errorf("an expired file is found: %s", got.Body)
 	}

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"fmt"
@@ -17,8 +17,8 @@ import (
 // later advances the clock and runs what is due.
 func (b *system) later(t *testing.T, d time.Duration) {
 	t.Helper()
-	b.pass(d)
-	if _, err := b.work(t.Context()); err != nil {
+	b.Pass(d)
+	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -70,7 +70,7 @@ func TestHeartbeats(t *testing.T) {
 		return b.call(t, "one", "POST", c+"/heartbeats/pause", fmt.Sprintf(`{"minutes":%d}`, minutes))
 	}
 	got := pause(360).want(200)
-	if got.number("every_minutes") != 30 || got.text("paused_until") != b.clock().Add(6*time.Hour).Format("2006-01-02T15:04:05Z") {
+	if got.number("every_minutes") != 30 || got.text("paused_until") != b.Clock().Add(6*time.Hour).Format("2006-01-02T15:04:05Z") {
 		t.Errorf("the pause is %s", got.Body)
 	}
 	b.says(t, c, "Sleep well.")
@@ -118,14 +118,14 @@ func TestHeartbeatOfABusyAgent(t *testing.T) {
 	b.script(memory.Turn{Text: "Done."})
 	b.says(t, c, "Hello")
 	b.call(t, "one", "POST", c+"/events", `{"content":"Work for hours."}`).want(http.StatusAccepted)
-	b.pass(31 * time.Minute)
+	b.Pass(31 * time.Minute)
 	id := uuid.MustParse(strings.TrimPrefix(c, "/v1/collections/"))
-	s := grant.Job(b.scopes["one"].Scope.Tenant(), uuid.New())
-	tasks, err := b.store.ClaimJobs(t.Context(), s, id, memory.StageUpkeep, uuid.New(), b.clock().Add(time.Minute), 10)
+	s := grant.Job(b.Scopes["one"].Scope.Tenant(), uuid.New())
+	tasks, err := b.Store.ClaimJobs(t.Context(), s, id, memory.StageUpkeep, uuid.New(), b.Clock().Add(time.Minute), 10)
 	if err != nil || len(tasks) != 1 {
 		t.Fatalf("%d tasks, %v", len(tasks), err)
 	}
-	if err := b.engine.RunPolicy(t.Context(), s, tasks[0]); err != nil {
+	if err := b.Engine.RunPolicy(t.Context(), s, tasks[0]); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.kinds(t, c); got != "message message" {
@@ -150,7 +150,7 @@ func TestFlushRoute(t *testing.T) {
 	flush := func(body string) float64 {
 		t.Helper()
 		job := b.call(t, "one", "POST", c+"/flush", body).want(202).text("job.id")
-		if _, err := b.work(t.Context()); err != nil {
+		if _, err := b.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		done := b.call(t, "one", "GET", "/v1/jobs/"+job, "").want(200)

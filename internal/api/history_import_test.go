@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"net/http"
@@ -12,7 +12,7 @@ import (
 func TestImportHistoryOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
-	b.pass(270 * 24 * time.Hour) // after what the files say
+	b.Pass(270 * 24 * time.Hour) // after what the files say
 	chat := func(name string) string {
 		raw, err := os.ReadFile("../memory/transfer/testdata/" + name)
 		if err != nil {

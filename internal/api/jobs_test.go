@@ -1,24 +1,19 @@
-package api
+package api_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // C009, C074: with the model down an add succeeds, the note shows why it waits, and a retry fixes
@@ -27,7 +22,7 @@ func TestPendingNoteShowsItsError(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
 	c := b.collection(t, "one", "space")
-	b.model.fail(fault.New(fault.Unavailable, "no connection to http://127.0.0.1:11434"))
+	b.Model.Fail(fault.New(fault.Unavailable, "no connection to http://127.0.0.1:11434"))
 	made := b.call(t, "one", "POST", c+"/notes?wait=evolved", `{"content":"Written while the model is down."}`).want(http.StatusCreated)
 	if made.text("note.state") != "pending" || !strings.Contains(made.text("note.error"), "127.0.0.1:11434") || made.text("job.state") != "queued" {
 		t.Errorf("%s", made.Body)
@@ -43,18 +38,18 @@ func TestPendingNoteShowsItsError(t *testing.T) {
 		t.Errorf("%s", found.Body)
 	}
 	for range 2 {
-		b.pass(time.Minute)
+		b.Pass(time.Minute)
 		b.runJobs(t)
 	}
 	waits := b.call(t, "one", "GET", job, "").want(http.StatusOK)
 	next, err := time.Parse(time.RFC3339, waits.text("next_try_at"))
-	if pause := next.Sub(b.clock()); err != nil || pause <= 0 || pause > 30*time.Second {
+	if pause := next.Sub(b.Clock()); err != nil || pause <= 0 || pause > 30*time.Second {
 		t.Errorf("the next try is at %q, in %v", waits.text("next_try_at"), pause)
 	}
 	if waits.text("state") != "queued" || waits.number("attempts") != 3 || waits.text("error") == "" || waits.text("note") != id {
 		t.Errorf("%s", waits.Body)
 	}
-	b.model.fail(nil)
+	b.Model.Fail(nil)
 	if again := b.call(t, "one", "POST", job+"/retry", "").want(http.StatusAccepted); again.text("state") != "queued" || again.at("next_try_at") != nil || again.number("attempts") != 0 {
 		t.Errorf("%s", again.Body)
 	}
@@ -105,13 +100,13 @@ func TestJobs(t *testing.T) {
 	}
 
 	b.note(t, "one", c, "slow")
-	scope, id := b.scopes["one"].Scope, uuid.MustParse(b.call(t, "one", "GET", c, "").want(http.StatusOK).text("id"))
-	held, err := b.store.ClaimJobs(t.Context(), scope, id, memory.StagePrepare, uuid.New(), b.clock().Add(time.Minute), 1)
+	scope, id := b.Scopes["one"].Scope, uuid.MustParse(b.call(t, "one", "GET", c, "").want(http.StatusOK).text("id"))
+	held, err := b.Store.ClaimJobs(t.Context(), scope, id, memory.StagePrepare, uuid.New(), b.Clock().Add(time.Minute), 1)
 	if err != nil || len(held) != 1 {
 		t.Fatal(held, err)
 	}
-	b.pass(1500 * time.Millisecond)
-	if err := b.store.ReleaseJob(t.Context(), scope, held[0].ID, held[0].Lease, memory.JobEnd{State: memory.JobDone}); err != nil {
+	b.Pass(1500 * time.Millisecond)
+	if err := b.Store.ReleaseJob(t.Context(), scope, held[0].ID, held[0].Lease, memory.JobEnd{State: memory.JobDone}); err != nil {
 		t.Fatal(err)
 	}
 	if slow := b.call(t, "one", "GET", "/v1/jobs/"+held[0].ID.String(), "").want(http.StatusOK); slow.number("worked_ms") != 1500 {
@@ -142,176 +137,6 @@ func TestJobEvents(t *testing.T) {
 	}
 	if !slices.Equal(states, []string{"queued", "done"}) {
 		t.Errorf("%v", states)
-	}
-}
-
-// never is a job that never ends or changes.
-type never struct{ Jobs }
-
-func (never) Job(_ context.Context, _ tenant.Scope, id uuid.UUID) (memory.Job, error) {
-	return memory.Job{ID: id, Kind: memory.JobNote, State: memory.JobRunning}, nil
-}
-
-func (never) Wait(ctx context.Context, _ tenant.Scope, id uuid.UUID, _ int) (memory.Job, error) {
-	<-ctx.Done()
-	return memory.Job{ID: id}, ctx.Err()
-}
-
-func (n never) Watch(ctx context.Context, s tenant.Scope, id uuid.UUID, fn func(memory.Job) error) error {
-	j, err := n.Job(ctx, s, id)
-	if err != nil {
-		return err
-	}
-	if err := fn(j); err != nil {
-		return err
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (never) Each(ctx context.Context, _ uuid.UUID, _ time.Duration, fn func() (bool, error)) error {
-	if more, err := fn(); err != nil || !more {
-		return err
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-// always is an authenticator with one caller, until revoked.
-type always struct {
-	auth.Principal
-	revoked *atomic.Bool
-}
-
-func (a always) Authenticate(context.Context, string) (auth.Principal, error) {
-	if a.revoked.Load() {
-		return auth.Principal{}, fault.New(fault.Unauthenticated, "the key is revoked")
-	}
-	return a.Principal, nil
-}
-
-func neverEnding(t *testing.T) (bench, *core) {
-	t.Helper()
-	b := newBench(t, DefaultConfig(), nil)
-	p, err := keys{}.Authenticate(t.Context(), "all")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.auth = always{p, &atomic.Bool{}}
-	h := &core{Server: b.Server, Core: Core{Jobs: never{}, Waiter: never{}}, waiting: newGate(1), following: newGate(1)}
-	return b, h
-}
-
-func TestEventsStayAliveAndEndWithTheServer(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b, h := neverEnding(t)
-		if err := b.mount("streamJob", h.streamJob); err != nil {
-			t.Fatal(err)
-		}
-		// A stream that never ends would fill its recorder, because the bubble's clock jumps from
-		// comment to comment. The timeout ends a failing test.
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		stream := func() *http.Request {
-			return request(http.MethodGet, "/v1/jobs/"+uuid.NewString()+"/events", nil).WithContext(ctx)
-		}
-		w, over := httptest.NewRecorder(), make(chan struct{})
-		go func() {
-			defer close(over)
-			b.ServeHTTP(w, stream())
-		}()
-		synctest.Wait()
-		if p := b.problem(t, b.do(stream())); p.Status != 429 {
-			t.Errorf("a second stream: %d", p.Status)
-		}
-		<-time.After(41 * time.Second) // of the bubble's clock
-		synctest.Wait()
-		if n := strings.Count(w.Body.String(), ": alive\n\n"); n != 8 {
-			t.Errorf("%d comments: %q", n, w.Body)
-		}
-		b.Drain()
-		b.Drain()
-		<-over
-		if err := ctx.Err(); err != nil {
-			t.Fatalf("the stream did not end with the server: %v", err)
-		}
-		if _, err := h.following.enter(uuid.Nil); err != nil {
-			t.Error("the stream kept its place")
-		}
-	})
-}
-
-// A stream ends within seconds of the revocation of its key.
-func TestEventsEndWithTheKey(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b, h := neverEnding(t)
-		if err := b.mount("streamJob", h.streamJob); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		began := time.Now()
-		time.AfterFunc(12*time.Second, func() { b.auth.(always).revoked.Store(true) })
-		w := b.do(request(http.MethodGet, "/v1/jobs/"+uuid.NewString()+"/events", nil).WithContext(ctx))
-		if took := time.Since(began); w.Code != http.StatusOK || took < 12*time.Second || took > 12*time.Second+streamAlive {
-			t.Errorf("%d, ended after %s", w.Code, took)
-		}
-	})
-}
-
-func TestWaitEndsInTime(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b, h := neverEnding(t)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		start := time.Now()
-		job, err := h.waitForJob(ctx, tenant.Scope{}, uuid.New(), 0)
-		if err != nil || job.State != memory.JobRunning || time.Since(start) != 8*time.Second {
-			t.Errorf("%v, %v after %s", job.State, err, time.Since(start))
-		}
-		go b.Drain()
-		if _, err := h.waitForJob(t.Context(), tenant.Scope{}, uuid.New(), 0); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// A request that may not wait is refused before it writes.
-func TestWaitersAreBounded(t *testing.T) {
-	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
-	g := newGate(2)
-	tenantID := b.scopes["one"].Scope.Tenant()
-	leave, err := g.enter(tenantID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := g.enter(tenantID); err != nil {
-		t.Fatal(err)
-	}
-	h := &core{Server: b.Server, waiting: g}
-	s := newBench(t, DefaultConfig(), map[string]handler{"createNote": h.createNote})
-	s.auth = b
-	full := func() *httptest.ResponseRecorder {
-		return s.do(request(http.MethodPost, c+"/notes?wait=evolved", strings.NewReader(`{"content":"a"}`), "Authorization", "Bearer one"))
-	}
-	if w := full(); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
-		t.Errorf("%d %v", w.Code, w.Header())
-	}
-	if _, err := g.enter(uuid.New()); err != nil {
-		t.Error("one tenant's waiters stand in the way of another's")
-	}
-	leave()
-	leave()
-	if g.held[tenantID] != 1 {
-		t.Errorf("%d held", g.held[tenantID])
-	}
-	if n := b.call(t, "one", "GET", c, "").number("counts.notes"); n != 0 {
-		t.Errorf("%v notes written", n)
 	}
 }
 

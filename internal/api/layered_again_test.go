@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"fmt"
@@ -196,18 +196,18 @@ func TestC251Accesses(t *testing.T) {
 		{"/recall", `{"query":"harbor","layer":"episodic"}`}, {"/recall", `{"query":"harbor"}`}, {"/recall", `{"query":"harbor","combined":true}`},
 		{"/search", `{"query":"harbor"}`}, {"/context", `{"query":"harbor"}`}, {"/chat", `{"message":"What of the harbor?"}`},
 	} {
-		b.pass(time.Hour)
-		at = b.clock().Format(time.RFC3339)
+		b.Pass(time.Hour)
+		at = b.Clock().Format(time.RFC3339)
 		b.call(t, "one", "POST", c+ask.path, ask.body).want(http.StatusOK)
 		seen(float64(i+1), at)
 		look()
 		seen(float64(i+1), at)
 	}
-	if err := b.recall.Flush(t.Context()); err != nil {
+	if err := b.Recall.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	seen(6, at)
-	b.pass(14 * 24 * time.Hour)
+	b.Pass(14 * 24 * time.Hour)
 	look()
 	b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted)
 	b.runJobs(t)

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"cmp"
@@ -259,7 +259,7 @@ func TestC254WorkingCapacity(t *testing.T) {
 				said       string
 				importance float64
 			}{{"Item one.", .9}, {"Item two.", .8}, {"Item three.", .1}, {"Item four.", .7}} {
-				b.pass(time.Second)
+				b.Pass(time.Second)
 				b.remember(t, c, x.said, "importance", x.importance, "layers", []string{"working"})
 				if w, _, _ := b.counts(t, c); w != min(i+1, 3) {
 					t.Errorf("%d items after %d", w, i+1)
@@ -282,7 +282,7 @@ func TestC256AccessesKeepAnItem(t *testing.T) {
 	for range 5 {
 		b.recalled(t, c, "items", "kettle", "layer", "working")
 	}
-	if err := b.recall.Flush(t.Context()); err != nil {
+	if err := b.Recall.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b.remember(t, c, "The new chair.", "importance", .9, "layers", []string{"working"})
@@ -305,7 +305,7 @@ func TestC257WorkingFormula(t *testing.T) {
 		{"我喜欢喝绿茶", .5, time.Hour},
 	}
 	for _, x := range items {
-		b.remember(t, c, x.said, "importance", x.importance, "layers", []string{"working"}, "occurred_at", b.clock().Add(-x.age).Format(time.RFC3339))
+		b.remember(t, c, x.said, "importance", x.importance, "layers", []string{"working"}, "occurred_at", b.Clock().Add(-x.age).Format(time.RFC3339))
 	}
 	for _, query := range []string{"blue kettle water", "绿茶"} {
 		want := map[string]float64{}
@@ -638,12 +638,12 @@ func TestC303Decay(t *testing.T) {
 		b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted)
 		b.runJobs(t)
 	}
-	b.pass(6 * 24 * time.Hour)
+	b.Pass(6 * 24 * time.Hour)
 	run()
 	if importance() != .8 {
 		t.Errorf("after 6 days: %v", importance())
 	}
-	b.pass(8 * 24 * time.Hour)
+	b.Pass(8 * 24 * time.Hour)
 	for range 2 {
 		run()
 		if math.Abs(importance()-.2) > 1e-6 {
@@ -651,7 +651,7 @@ func TestC303Decay(t *testing.T) {
 		}
 	}
 	b.recalled(t, c, "items", "harbor", "layer", "episodic")
-	if err := b.recall.Flush(t.Context()); err != nil {
+	if err := b.Recall.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	run()
@@ -772,7 +772,7 @@ func TestC301DamagedItem(t *testing.T) {
 		ids = append(ids, stored(b.remember(t, c, said, "importance", .8, "layers", []string{"episodic"}), "episodic")[0])
 	}
 	b.call(t, "one", "PATCH", c+"/notes/"+ids[0], `{"attributes":{"base_importance":"much"}}`).want(http.StatusOK)
-	b.pass(14 * 24 * time.Hour)
+	b.Pass(14 * 24 * time.Hour)
 	job := b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted).text("job.id")
 	b.runJobs(t)
 	done := b.call(t, "one", "GET", "/v1/jobs/"+job, "").want(http.StatusOK)
@@ -1027,7 +1027,7 @@ func TestC309Logs(t *testing.T) {
 	b.recalled(t, c, "semantic", "What do I like?")
 	b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted)
 	b.runJobs(t)
-	logs := b.logs.String()
+	logs := b.Logs.String()
 	for _, want := range []string{"level=DEBUG msg=\"layers recalled\"", "semantic=1", "msg=\"a task of the policy is applied\"", "puts=", "msg=\"an index is loaded\"", "versions="} {
 		if !strings.Contains(logs, want) {
 			t.Errorf("no %s in the logs", want)
@@ -1082,7 +1082,7 @@ func TestC249ImportedItemAndC265Revision(t *testing.T) {
 	b := newSystem(t)
 	c := b.layeredSpace(t, `{"consolidate_every":0}`)
 	id, plain := "0199aaaa-bbbb-7ccc-8ddd-000000000001", "0199aaaa-bbbb-7ccc-8ddd-000000000002"
-	used := b.clock().Add(-14 * 24 * time.Hour).Format(time.RFC3339)
+	used := b.Clock().Add(-14 * 24 * time.Hour).Format(time.RFC3339)
 	b.call(t, "one", "POST", c+"/import", `{"id":"`+id+`","content":"We met at the harbor.","importance":0.8,"occurred_at":"2026-01-02T03:04:00Z","usage":{"access_count":3,"last_access":"`+used+`"},"attributes":{"layer":"episodic","type":"remark","room":"kitchen"}}
 {"id":"`+plain+`","content":"We sailed home.","importance":0.4,"usage":{"access_count":1,"last_access":"`+used+`"},"attributes":{"layer":"stratum"}}
 `).want(http.StatusAccepted)

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"encoding/json"
@@ -102,14 +102,14 @@ func TestGetCosts(t *testing.T) {
 	for range 2 {
 		b.call(t, "one", "POST", c+"/messages", `{"on_duplicate":"keep","messages":[{"content":"I live in Lisbon."},{"role":"assistant","content":"Nice."}]}`).want(http.StatusAccepted)
 	}
-	if err := b.store.AddModelUse(t.Context(), b.scopes["one"].Scope, []memory.ModelUse{
+	if err := b.Store.AddModelUse(t.Context(), b.Scopes["one"].Scope, []memory.ModelUse{
 		{Collection: id, Purpose: "extract", Day: "2026-03-01", Calls: 2, PromptTokens: 30, CompletionTokens: 5},
 		{Collection: id, Purpose: "chat", Day: "2026-03-01", Calls: 4, PromptTokens: 400, CompletionTokens: 44},
 		{Collection: uuid.New(), Purpose: "chat", Day: "2026-03-01", Calls: 4},
 	}); err == nil {
 		t.Error("use of a collection that is not there was taken")
 	}
-	if err := b.store.AddModelUse(t.Context(), b.scopes["one"].Scope, []memory.ModelUse{
+	if err := b.Store.AddModelUse(t.Context(), b.Scopes["one"].Scope, []memory.ModelUse{
 		{Collection: id, Purpose: "extract", Day: "2026-03-01", Calls: 2, PromptTokens: 30, CompletionTokens: 5},
 		{Collection: id, Purpose: "chat", Day: "2026-03-01", Calls: 4, PromptTokens: 400, CompletionTokens: 44},
 	}); err != nil {
@@ -165,7 +165,7 @@ func livesIn(c memory.Call) (memory.Answer, error) {
 func TestListFacts(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
-	b.model.asks = livesIn
+	b.Model.AnswerCalls(livesIn)
 	c := b.space(t, "talk", "mem0g")
 	for _, said := range []string{
 		`{"content":"I live in Beijing.","occurred_at":"2025-01-01T00:00:00Z"}`,
@@ -383,7 +383,7 @@ func TestContextDates(t *testing.T) {
 	if mustJSON(t, got.at("dates")) != `["2023-05-01","2023-05-02"]` {
 		t.Errorf("%s", got.Body)
 	}
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	if none := b.call(t, "reader", "POST", b.space(t, "empty", "memorybank")+"/context", `{"query":"kettle"}`).want(http.StatusOK); none.at("dates") != nil {
 		t.Errorf("%s", none.Body)
 	}

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"encoding/json"
@@ -152,14 +152,14 @@ func TestAgentFileRoundTrip(t *testing.T) {
 		return b.calls(t, "send_message", args{"message": fmt.Sprintf("Reply %d.", n)})
 	})
 	for i := range 12 {
-		b.pass(1_000_000_000)
+		b.Pass(1_000_000_000)
 		b.says(t, c, fmt.Sprintf("Message %d. ", i)+strings.Repeat("The tide is high. ", 60))
 	}
 	first := b.call(t, "one", "GET", c+"/agent-file", "").want(http.StatusOK).Body.String()
 	if !strings.Contains(first, "summary of the previous") {
 		t.Error("the queue was not flushed; the test is too small")
 	}
-	b.pass(1_000_000_000)
+	b.Pass(1_000_000_000)
 	d := b.space(t, "second", "memgpt")
 	got := b.call(t, "one", "POST", d+"/agent-file", first).want(http.StatusAccepted)
 	if results := b.call(t, "one", "GET", "/v1/jobs/"+got.text("job.id")+"/results", "").want(http.StatusOK).Body.String(); strings.Contains(results, `"error"`) {

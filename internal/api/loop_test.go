@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"fmt"
@@ -94,10 +94,10 @@ func TestRunsOfAgentsAtOnce(t *testing.T) {
 		b.call(t, "one", "POST", c+"/events", fmt.Sprintf(`{"content":"You are agent-%d"}`, i)).want(http.StatusAccepted)
 	}
 	for _, c := range agents {
-		due := memory.Due{Tenant: b.scopes["one"].Scope.Tenant(), Collection: uuid.MustParse(strings.TrimPrefix(c, "/v1/collections/"))}
+		due := memory.Due{Tenant: b.Scopes["one"].Scope.Tenant(), Collection: uuid.MustParse(strings.TrimPrefix(c, "/v1/collections/"))}
 		all.Go(func() {
 			for range 4 * edits {
-				if _, err := b.workOn(t.Context(), due); err != nil {
+				if _, err := b.WorkOn(t.Context(), due); err != nil {
 					t.Error(err)
 				}
 			}
@@ -189,11 +189,9 @@ func TestOutsideEntersByCalls(t *testing.T) {
 	for i := range 12 {
 		b.call(t, "one", "POST", c+"/messages", encode(t, args{"messages": []args{{"user": fmt.Sprintf("Report %d of the lighthouse. %s And lamp %d is lit.", i, strings.Repeat("The sea was calm and nothing happened at all. ", 8), 1000+i), "assistant": "Noted."}}})).want(202)
 	}
-	b.model.mu.Lock()
-	b.model.asks = func(memory.Call) (memory.Answer, error) {
+	b.Model.AnswerCalls(func(memory.Call) (memory.Answer, error) {
 		return memory.Answer{JSON: []byte(`{"summary":"Somebody reported on a lighthouse."}`), Analyst: memory.AnalystModel}, nil
-	}
-	b.model.mu.Unlock()
+	})
 	b.call(t, "one", "POST", c+"/flush", `{"force":true}`).want(202)
 	b.later(t, time.Second)
 	whole := func(d *memory.Dialogue) string {

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"context"
@@ -18,8 +18,11 @@ import (
 	"github.com/google/uuid"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/slipboxhq/slipbox/internal/api"
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/mcp"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
@@ -437,8 +440,8 @@ func TestMCPReadsThePast(t *testing.T) {
 	path := b.collection(t, "one", "space")
 	id := b.call(t, "one", "POST", path+"/notes", `{"content":"first ferry","infer":false}`).text("note.id")
 	b.call(t, "one", "POST", path+"/snapshots", `{"name":"before the trip"}`).want(http.StatusCreated)
-	then := b.clock().UTC().Format(time.RFC3339)
-	b.pass(time.Hour)
+	then := b.Clock().UTC().Format(time.RFC3339)
+	b.Pass(time.Hour)
 	b.call(t, "one", "PATCH", path+"/notes/"+id, `{"content":"second ferry"}`).want(http.StatusOK)
 	for _, asOf := range []any{1, "1", "before the trip", then} {
 		note, _ := c.use("get_note", map[string]any{"collection": "space", "note": id, "as_of": asOf})
@@ -504,7 +507,7 @@ func TestMCPSimpleClients(t *testing.T) {
 	b := newSystem(t)
 	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	send := func(path string, header ...string) *httptest.ResponseRecorder {
-		return b.do(request(http.MethodPost, path, strings.NewReader(list), append([]string{"Authorization", "Bearer one", "Content-Type", mediaJSON}, header...)...))
+		return b.do(request("one", http.MethodPost, path, list, header...))
 	}
 	for _, accept := range []string{"", mediaJSON, "*/*", "application/*;q=0.8", "text/event-stream", "application/json, text/event-stream"} {
 		for _, path := range []string{"/mcp", "/mcp/"} {
@@ -527,7 +530,7 @@ func TestMCPSimpleClients(t *testing.T) {
 		}
 	}
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
-		if w := b.do(request(method, "/mcp/", nil, "Authorization", "Bearer one")); w.Code != http.StatusMethodNotAllowed {
+		if w := b.do(request("one", method, "/mcp/", "")); w.Code != http.StatusMethodNotAllowed {
 			t.Errorf("%s: %d", method, w.Code)
 		}
 	}
@@ -586,7 +589,7 @@ func TestMCPMessages(t *testing.T) {
 		})
 	}
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
-		if w := b.do(request(method, "/mcp", nil, "Authorization", "Bearer one")); w.Code != http.StatusMethodNotAllowed {
+		if w := b.do(request("one", method, "/mcp", "")); w.Code != http.StatusMethodNotAllowed {
 			t.Errorf("%s: %d", method, w.Code)
 		}
 	}
@@ -695,13 +698,11 @@ func TestMCPClientCancels(t *testing.T) {
 	c := connectMCP(t, url, "one", "")
 	c.use("remember", map[string]any{"collection": "space", "content": "Ada lives in Rome.", "policy": "amem"})
 	working, left := make(chan struct{}, 100), make(chan struct{})
-	b.model.mu.Lock()
-	b.model.asks = func(memory.Call) (memory.Answer, error) {
+	b.Model.AnswerCalls(func(memory.Call) (memory.Answer, error) {
 		working <- struct{}{}
 		<-left
 		return memory.Answer{}, errors.New("too late")
-	}
-	b.model.mu.Unlock()
+	})
 	ctx, leave := context.WithCancel(t.Context())
 	answered := make(chan error, 1)
 	go func() {
@@ -731,9 +732,8 @@ func TestMCPClientCancels(t *testing.T) {
 // A call of a tool counts as one request of the tenant, and each message of a batch as one.
 func TestMCPCountsRequests(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
 	count := &counting{}
-	b.limiter = count
+	b := newTalking(t, chat.Models{}, func(_ *apptest.System, d *api.Deps, _ *api.Config) { d.Limiter = count })
 	c := connectMCP(t, b.listen(t), "one", "2025-03-26")
 	before := count.n.Load()
 	c.use("remember", map[string]any{"collection": "space", "content": "Ada lives in Rome.", "policy": "none"}) // three requests of the API
@@ -742,7 +742,7 @@ func TestMCPCountsRequests(t *testing.T) {
 	}
 	before = count.n.Load()
 	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-	b.do(request(http.MethodPost, "/mcp", strings.NewReader("["+ping+","+strings.Replace(ping, "1,", "2,", 1)+"]"), "Authorization", "Bearer one", "Accept", "application/json, text/event-stream"))
+	b.do(request("one", http.MethodPost, "/mcp", "["+ping+","+strings.Replace(ping, "1,", "2,", 1)+"]", "Accept", "application/json, text/event-stream"))
 	if got := count.n.Load() - before; got != 2 {
 		t.Errorf("a batch of two counts as %d requests", got)
 	}

@@ -1,6 +1,7 @@
-package api
+package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,15 +15,17 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/api/mem0"
+	"github.com/slipboxhq/slipbox/internal/api"
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // mem0 sends a request to the routes for mem0's clients, as they do. Every answer must match their contract.
 func (b *system) mem0(t *testing.T, credential, method, target, body string) response {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, mem0Base+target, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(t.Context(), method, "/mem0"+target, strings.NewReader(body))
 	r.Header.Set("Authorization", "Token "+credential)
 	r.Header.Set("Mem0-User-Id", "0123")
 	if body != "" {
@@ -31,7 +34,7 @@ func (b *system) mem0(t *testing.T, credential, method, target, body string) res
 	w := httptest.NewRecorder()
 	b.ServeHTTP(w, r)
 	conformsToMem0(t, method, r.URL.EscapedPath(), w)
-	return response{w, t}
+	return response{apptest.Response{ResponseRecorder: w, T: t}}
 }
 
 func conformsToMem0(t *testing.T, method, path string, w *httptest.ResponseRecorder) {
@@ -42,8 +45,8 @@ func conformsToMem0(t *testing.T, method, path string, w *httptest.ResponseRecor
 	if ct := w.Header().Get("Content-Type"); ct != mediaJSON {
 		t.Errorf("%s %s: content type %q", method, path, ct)
 	}
-	value, err := parseJSON(w.Body.Bytes())
-	if err != nil {
+	var value any
+	if err := json.Unmarshal(w.Body.Bytes(), &value); err != nil {
 		t.Fatalf("%s %s: %v: %s", method, path, err, w.Body)
 	}
 	if w.Code >= http.StatusBadRequest {
@@ -55,20 +58,16 @@ func conformsToMem0(t *testing.T, method, path string, w *httptest.ResponseRecor
 		}
 		return
 	}
-	doc, err := mem0Document()
-	if err != nil {
-		t.Fatal(err)
-	}
-	op := doc.operationOf(method, path)
+	op := apptest.OperationOf(t, method, path)
 	if op == nil {
 		return
 	}
-	documented := op.written().Responses.Status(w.Code)
+	documented := op.Responses.Status(w.Code)
 	if documented == nil {
-		t.Fatalf("%s answers %d, which is not documented: %s", op.id, w.Code, w.Body)
+		t.Fatalf("%s answers %d, which is not documented: %s", op.ID, w.Code, w.Body)
 	}
-	if err := documented.Value.Content[mediaJSON].Schema.Value.VisitJSON(value, allErrors...); err != nil {
-		t.Errorf("%s: the answer breaks its schema: %v\n%s", op.id, err, w.Body)
+	if err := apptest.Validate(documented.Value.Content[mediaJSON].Schema.Value, value); err != nil {
+		t.Errorf("%s: the answer breaks its schema: %v\n%s", op.ID, err, w.Body)
 	}
 }
 
@@ -80,7 +79,7 @@ func (b *system) mem0Add(t *testing.T, credential, ids, text string) response {
 
 // found returns the texts of a list of memories.
 func (r response) found(list string) []string {
-	r.t.Helper()
+	r.T.Helper()
 	var out []string
 	for i := range r.length(list) {
 		out = append(out, r.text(list+"."+strconv.Itoa(i)+".memory"))
@@ -88,42 +87,12 @@ func (r response) found(list string) []string {
 	return out
 }
 
-// TestMem0OperationsAreServed: what is served is what the contract has.
-func TestMem0OperationsAreServed(t *testing.T) {
-	t.Parallel()
-	doc, err := mem0Document()
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := sharedDocument()
-	if err != nil {
-		t.Fatal(err)
-	}
-	handlers := mem0.New(mem0.Deps{}).Handlers()
-	for id, op := range doc.operations {
-		if handlers[id] == nil {
-			t.Errorf("%s is documented and not served", id)
-		}
-		if own.operations[id] != nil {
-			t.Errorf("%s is the name of another operation, too", id)
-		}
-		if op.errors != errorsMem0 || !strings.HasPrefix(op.path, mem0Base+"/") {
-			t.Errorf("%s: %+v", id, op)
-		}
-	}
-	for id := range handlers {
-		if doc.operations[id] == nil {
-			t.Errorf("%s is served and not documented", id)
-		}
-	}
-}
-
 // TestMem0 runs what a program with the platform's client does.
 func TestMem0(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
 	ping := b.mem0(t, "one", "GET", "/v1/ping/", "").want(http.StatusOK)
-	if ping.text("status") != "ok" || ping.text("org_id") != b.scopes["one"].Scope.Tenant().String() || ping.text("project_id") == "" {
+	if ping.text("status") != "ok" || ping.text("org_id") != b.Scopes["one"].Scope.Tenant().String() || ping.text("project_id") == "" {
 		t.Errorf("ping: %s", ping.Body)
 	}
 	none := b.mem0(t, "one", "POST", "/v3/memories/search/", `{"query":"Where does she live?","filters":{"user_id":"nora"}}`).want(http.StatusOK)
@@ -137,7 +106,7 @@ func TestMem0(t *testing.T) {
 	if added.text("status") != "PENDING" || b.mem0(t, "one", "GET", "/v1/event/"+event+"/", "").want(200).text("status") != "PENDING" {
 		t.Errorf("add: %s", added.Body)
 	}
-	if _, err := b.work(t.Context()); err != nil {
+	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	done := b.mem0(t, "one", "GET", "/v1/event/"+event+"/", "").want(200)
@@ -160,7 +129,7 @@ func TestMem0(t *testing.T) {
 		t.Errorf("what is absent is null: %s", got.Body)
 	}
 	b.mem0(t, "one", "POST", "/v3/memories/add/", `{"messages":[{"role":"user","content":"I moved to Rome."}],"user_id":"nora"}`).want(http.StatusOK)
-	if _, err := b.work(t.Context()); err != nil {
+	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	search := b.mem0(t, "one", "POST", "/v3/memories/search/", `{"query":"Where does she live?","filters":{"user_id":"nora"},"threshold":0,"output_format":"v1.1"}`).want(200)
@@ -170,7 +139,7 @@ func TestMem0(t *testing.T) {
 	// An add of several exchanges is one event.
 	event = b.mem0(t, "one", "POST", "/v3/memories/add/", `{"user_id":"bea","messages":[{"role":"user","content":"I play chess."},{"role":"assistant","content":"Nice."},
 		{"role":"user","content":"My dog is called Rex."},{"role":"assistant","content":"Hello Rex."},{"role":"user","content":"I work as a nurse."}]}`).want(200).text("event_id")
-	if _, err := b.work(t.Context()); err != nil {
+	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	done = b.mem0(t, "one", "GET", "/v1/event/"+event+"/", "").want(200)
@@ -193,7 +162,7 @@ func TestMem0Filters(t *testing.T) {
 		{`"user_id":"ann"`, "My dog is called Rex."}, {`"user_id":"bea","agent_id":"x"`, "I work as a nurse."}, {`"agent_id":"x"`, "I like tea."}, {`"run_id":"r","app_id":"web"`, "I like rain."},
 	} {
 		b.mem0(t, "one", "POST", "/v3/memories/add/", `{"infer":false,"messages":`+strconv.Quote(one.text)+`,`+one.ids+`}`).want(200)
-		b.pass(time.Hour)
+		b.Pass(time.Hour)
 	}
 	jazz, chess, dog, nurse, tea, rain := "I like jazz.", "I play chess.", "My dog is called Rex.", "I work as a nurse.", "I like tea.", "I like rain."
 	for filters, want := range map[string][]string{
@@ -280,7 +249,7 @@ func TestMem0UpdatedAt(t *testing.T) {
 	b.mem0(t, "one", "POST", "/v1/memories/", `{"user_id":"ben","async_mode":false,"messages":[{"role":"user","content":"I live in Bergen with two cats."}],"timestamp":1714560000}`).want(200)
 	learned := b.mem0(t, "one", "POST", "/v3/memories/", `{"filters":{"user_id":"ben"}}`).want(200)
 	id, was := learned.text("results.0.id"), learned.text("results.0.updated_at")
-	b.pass(time.Hour)
+	b.Pass(time.Hour)
 	b.mem0(t, "one", "PUT", "/v1/memories/"+id+"/", `{"text":"Ben lives in Oslo with two cats."}`).want(200)
 	now := b.mem0(t, "one", "GET", "/v1/memories/"+id+"/", "").want(200).text("updated_at")
 	if !strings.HasPrefix(was, "2024-05-01") || !strings.HasPrefix(now, "2026-") {
@@ -298,11 +267,11 @@ func TestMem0MoreFilters(t *testing.T) {
 	} {
 		got := b.mem0(t, "one", "POST", "/v3/memories/add/", `{"infer":false,"user_id":"ann","messages":`+strconv.Quote(one.text)+one.extra+`}`).want(200)
 		ids[one.text] = got.text("results.0.id")
-		b.pass(time.Hour)
+		b.Pass(time.Hour)
 	}
 	pizza, bob, c := "I eat Pizza on Fridays.", "Bob likes rain.", "C: 42 €."
 	b.mem0(t, "one", "PUT", "/v1/memories/"+ids[bob]+"/", `{"metadata":{"food":"y","who":{"team":"b"},"seen":true}}`).want(200)
-	b.pass(time.Hour)
+	b.Pass(time.Hour)
 	for filters, want := range map[string][]string{
 		`"food":"x"`:                      {pizza},
 		`"food":{"ne":"x"}`:               {c, bob},
@@ -524,7 +493,7 @@ func TestMem0Credentials(t *testing.T) {
 	} {
 		name, value, _ := strings.Cut(header, ": ")
 		for _, path := range []string{"/v1/ping/", "/v1/entities/", "/memories?user_id=x"} {
-			r := httptest.NewRequestWithContext(t.Context(), "GET", mem0Base+path, http.NoBody)
+			r := httptest.NewRequestWithContext(t.Context(), "GET", "/mem0"+path, http.NoBody)
 			r.Header.Set(name, value)
 			w := httptest.NewRecorder()
 			b.ServeHTTP(w, r)
@@ -550,7 +519,7 @@ func TestMem0Credentials(t *testing.T) {
 	} {
 		b.mem0(t, "one", call[0], call[1], `{"x":1}`).want(501)
 	}
-	id := b.scopes["one"].Scope.Tenant().String()
+	id := b.Scopes["one"].Scope.Tenant().String()
 	b.mem0(t, "one", "GET", "/api/v1/orgs/organizations/"+id+"/projects/"+id+"/?fields=custom_instructions", "").want(200)
 	b.mem0(t, "one", "GET", "/api/v1/orgs/organizations/"+id+"/projects/other/", "").want(404)
 	b.mem0(t, "one", "GET", "/v2/profiles/settings/", "").want(200)
@@ -611,7 +580,7 @@ func TestMem0Memories(t *testing.T) {
 	if v2 := b.mem0(t, "one", "POST", "/v2/memories/", `{"filters":{"user_id":"ann"},"fields":["memory"]}`).want(200); !strings.HasPrefix(v2.Body.String(), `[{"id":`) || strings.Contains(v2.Body.String(), "metadata") {
 		t.Errorf("the older form: %s", v2.Body)
 	}
-	b.pass(time.Minute)
+	b.Pass(time.Minute)
 	put := b.mem0(t, "one", "PUT", "/v1/memories/"+ids[0]+"/", `{"text":"I love jazz.","metadata":{"j":1},"expiration_date":"2031-02-03","unknown":[]}`).want(200)
 	if put.text("memory") != "I love jazz." || put.text("expiration_date") != "2031-02-03" || put.text("message") == "" {
 		t.Errorf("put: %s", put.Body)
@@ -653,7 +622,7 @@ func TestMem0Memories(t *testing.T) {
 	}
 	// A secret is redacted here as everywhere.
 	secret := b.mem0(t, "one", "POST", "/v3/memories/add/", `{"infer":false,"messages":"My key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD.","user_id":"sam"}`).want(200)
-	if strings.Contains(secret.Body.String(), "abcdefghijklm") || secret.Header().Get(headerRedacted) == "" {
+	if strings.Contains(secret.Body.String(), "abcdefghijklm") || secret.Header().Get("Slipbox-Redacted") == "" {
 		t.Errorf("secret: %s", secret.Body)
 	}
 }
@@ -667,7 +636,7 @@ func TestMem0FirstAddsAtOnce(t *testing.T) {
 	for i := range codes {
 		wait.Go(func() {
 			w := httptest.NewRecorder()
-			r := httptest.NewRequestWithContext(t.Context(), "POST", mem0Base+"/memories", strings.NewReader(`{"infer":false,"messages":"I have `+strconv.Itoa(i)+` apples.","user_id":"nora@example.com"}`))
+			r := httptest.NewRequestWithContext(t.Context(), "POST", "/mem0"+"/memories", strings.NewReader(`{"infer":false,"messages":"I have `+strconv.Itoa(i)+` apples.","user_id":"nora@example.com"}`))
 			r.Header.Set("X-Api-Key", "one")
 			b.ServeHTTP(w, r)
 			codes[i] = w.Code
@@ -684,14 +653,16 @@ func TestMem0FirstAddsAtOnce(t *testing.T) {
 // TestMem0RateLimit: a refusal for now says for how long, in the headers that the clients read.
 func TestMem0RateLimit(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	p := b.scopes["one"]
-	b.scopes["slow"] = auth.Principal{Scope: p.Scope, Tenant: tenant.Tenant{Limits: tenant.Limits{RequestsPerMinute: 1}}}
-	limiter, err := tenant.NewLimiter(b.clock, tenant.RateConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.limiter = limiter
+	var limiter *tenant.Limiter
+	b := newTalking(t, chat.Models{}, func(b *apptest.System, d *api.Deps, _ *api.Config) {
+		var err error
+		if limiter, err = tenant.NewLimiter(b.Clock, tenant.RateConfig{}); err != nil {
+			t.Fatal(err)
+		}
+		d.Limiter = limiter
+	})
+	p := b.Scopes["one"]
+	b.Scopes["slow"] = auth.Principal{Scope: p.Scope, Tenant: tenant.Tenant{Limits: tenant.Limits{RequestsPerMinute: 1}}}
 	if first := b.mem0(t, "slow", "GET", "/v1/ping/", "").want(200); first.Header().Get("X-Ratelimit-Limit") != "1" {
 		t.Errorf("headers: %v", first.Header())
 	}

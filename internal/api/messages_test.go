@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func (b *system) space(t *testing.T, name, policy string) string {
 
 // contents returns the texts of a page, in order.
 func (a response) contents() []string {
-	a.t.Helper()
+	a.T.Helper()
 	out := []string{}
 	for i := range a.length("items") {
 		out = append(out, a.text(fmt.Sprintf("items.%d.content", i)))

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gin-gonic/gin"
+
+	"github.com/slipboxhq/slipbox/internal/api/mem0"
 	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/clone"
@@ -60,3 +63,36 @@ func TestMissingPartsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestMem0OperationsAreServed: what is served is what the contract has.
+func TestMem0OperationsAreServed(t *testing.T) {
+	t.Parallel()
+	doc, err := mem0Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := sharedDocument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	handlers := mem0.New(mem0.Deps{}).Handlers()
+	for id, op := range doc.operations {
+		if handlers[id] == nil {
+			t.Errorf("%s is documented and not served", id)
+		}
+		if own.operations[id] != nil {
+			t.Errorf("%s is the name of another operation, too", id)
+		}
+		if op.errors != errorsMem0 || !strings.HasPrefix(op.path, "/mem0"+"/") {
+			t.Errorf("%s: %+v", id, op)
+		}
+	}
+	for id := range handlers {
+		if doc.operations[id] == nil {
+			t.Errorf("%s is served and not documented", id)
+		}
+	}
+}
+
+// Served returns the routes of a server, for the tests outside of this package.
+func (s *Server) Served() gin.RoutesInfo { return s.engine.Routes() }

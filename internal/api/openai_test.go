@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"encoding/base64"
@@ -10,13 +10,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/api"
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
 )
 
 // Embeddings are those of the gateway's embedder, as numbers or packed.
 func TestEmbeddings(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := newTalking(t, chat.Models{}, func(_ *apptest.System, _ *api.Deps, c *api.Config) {
+		c.EmbeddingNames = []string{"text-embedding-3-small"}
+	})
 	embed := func(body string) response { return b.call(t, "reader", "POST", "/v1/embeddings", body) }
 	plain := embed(`{"model":"slipbox","input":["A ferry.","A boat."],"encoding_format":"float","next_version":1}`).want(http.StatusOK)
 	packed := embed(`{"input":"A boat.","encoding_format":"base64","dimensions":null}`).want(http.StatusOK)
@@ -41,26 +46,22 @@ func TestEmbeddings(t *testing.T) {
 			t.Fatalf("number %d differs", i)
 		}
 	}
-	many := `["a"` + strings.Repeat(`,"a"`, maxEmbedded-1) + `]`
+	many := `["a"` + strings.Repeat(`,"a"`, 256-1) + `]`
 	embed(`{"input":` + many + `}`).want(http.StatusOK)
 	for body, field := range map[string]string{
 		`{}`: "input", `{"input":null}`: "input", `{"input":[]}`: "input", `{"input":7}`: "input", `{"input":[[1,2]]}`: "input.0", `{"input":" "}`: "input.0",
 		`{"input":["a",""]}`: "input.1", `{"input":"a","dimensions":3}`: "dimensions", `{"input":"a","encoding_format":"hex"}`: "encoding_format",
-		`{"input":` + many[:len(many)-1] + `,"a"]}`: "input", `{"input":"` + strings.Repeat("a ", maxEmbeddedBytes/2) + `b"}`: "input", `{"input":"a\u0000"}`: "input",
+		`{"input":` + many[:len(many)-1] + `,"a"]}`: "input", `{"input":"` + strings.Repeat("a ", 128<<10/2) + `b"}`: "input", `{"input":"a\u0000"}`: "input",
 	} {
 		if got := embed(body); got.Code != http.StatusUnprocessableEntity || got.text("error.param") != field || got.text("error.type") != "invalid_request_error" {
 			t.Errorf("%.60s: %d %s", body, got.Code, got.Body)
 		}
 	}
-	if got := embed(`{"model":"text-embedding-3-small","input":"a"}`); got.Code != http.StatusNotFound || got.text("error.code") != "model_not_found" {
-		t.Errorf("%d %s", got.Code, got.Body)
-	}
-	b.cfg.EmbeddingNames = []string{"text-embedding-3-small"}
 	named := embed(`{"model":"text-embedding-3-small","input":["A ferry.","A boat."]}`).want(http.StatusOK)
 	if named.text("model") != "text-embedding-3-small" || !reflect.DeepEqual(named.at("data"), plain.at("data")) {
 		t.Errorf("another name: %s", named.Body)
 	}
-	if got := embed(`{"model":"text-embedding-3-large","input":"a"}`); got.Code != http.StatusNotFound {
+	if got := embed(`{"model":"text-embedding-3-large","input":"a"}`); got.Code != http.StatusNotFound || got.text("error.code") != "model_not_found" {
 		t.Errorf("a name that is not listed: %d %s", got.Code, got.Body)
 	}
 	if got := b.call(t, "writer", "POST", "/v1/embeddings", `{"input":"a"}`); got.Code != http.StatusForbidden || got.text("error.code") != "forbidden" {

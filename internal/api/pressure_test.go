@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"encoding/json"
@@ -22,11 +22,9 @@ func (b *system) agentWith(t *testing.T, name, config string) string {
 
 // converse makes the model answer by a function.
 func (b *system) converse(answer func(d memory.Dialogue) memory.Turn) {
-	b.model.mu.Lock()
-	defer b.model.mu.Unlock()
-	b.model.turns = func(d memory.Dialogue) (memory.TurnResult, error) {
+	b.Model.AnswerTurns(func(d memory.Dialogue) (memory.TurnResult, error) {
 		return memory.TurnResult{Turn: answer(d), Analyst: memory.AnalystModel, Model: "scripted", Requests: 1, PromptTokens: 1, CompletionTokens: 1}, nil
-	}
+	})
 }
 
 // tokensOf returns the tokens of a request.
@@ -161,17 +159,15 @@ func TestSummaryFallbacks(t *testing.T) {
 	} {
 		collection := b.agentWith(t, name, `{"window":5000}`)
 		b.script(memory.Turn{Text: "Yes."})
-		b.model.mu.Lock()
-		b.model.asks = c.asks
-		b.model.mu.Unlock()
+		b.Model.AnswerCalls(c.asks)
 		// Messages of the person alone: there is no turn of the assistant to cut before.
 		for range 16 {
 			b.call(t, "one", "POST", collection+"/messages", encode(t, args{"messages": []args{{"content": long}}, "on_duplicate": "keep"})).want(202)
 		}
 		run := b.says(t, collection, "Hello")
 		if run.text("state") != "done" { // an endpoint that is down is tried again
-			b.pass(3e9)
-			if _, err := b.work(t.Context()); err != nil {
+			b.Pass(3e9)
+			if _, err := b.Work(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			run = b.call(t, "one", "GET", collection+"/runs/"+run.text("id"), "").want(200)
@@ -188,18 +184,16 @@ func TestRunWithBrokenModel(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
 	c := b.space(t, "ada", "memgpt")
-	b.model.mu.Lock()
-	b.model.turns = func(memory.Dialogue) (memory.TurnResult, error) {
+	b.Model.AnswerTurns(func(memory.Dialogue) (memory.TurnResult, error) {
 		return memory.TurnResult{}, fault.New(fault.Unavailable, "the endpoint failed (500)")
-	}
-	b.model.mu.Unlock()
+	})
 	run := b.says(t, c, "Hello")
 	if run.text("state") != "queued" || !strings.Contains(run.text("error"), "(500)") {
 		t.Errorf("the run is %s", run.Body)
 	}
 	for range 6 {
-		b.pass(120e9)
-		if _, err := b.work(t.Context()); err != nil {
+		b.Pass(120e9)
+		if _, err := b.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -306,7 +300,7 @@ func TestRunsInOrder(t *testing.T) {
 		b.call(t, "one", "POST", c+"/events", fmt.Sprintf(`{"content":"event %d"}`, i), "Idempotency-Key", fmt.Sprint("e", i)).want(http.StatusAccepted)
 	}
 	again := b.call(t, "one", "POST", c+"/events", `{"content":"event 0"}`, "Idempotency-Key", "e0").want(http.StatusAccepted)
-	if _, err := b.work(t.Context()); err != nil {
+	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(order, ","); got != "event 0,event 1,event 2,event 3" {
@@ -325,14 +319,12 @@ func TestFlushes(t *testing.T) {
 	for evict, bounds := range map[float64][2]float64{.2: {2, 5}, .8: {11, 14}} {
 		c := b.agentWith(t, fmt.Sprintf("evicts-%g", evict), fmt.Sprintf(`{"window":20000,"evict":%g}`, evict))
 		var asked []memgpt.SummaryInput
-		b.model.mu.Lock()
-		b.model.asks = func(call memory.Call) (memory.Answer, error) {
+		b.Model.AnswerCalls(func(call memory.Call) (memory.Answer, error) {
 			in, _ := call.Input.(memgpt.SummaryInput)
 			asked = append(asked, in)
 			raw, err := json.Marshal(args{"summary": fmt.Sprintf("Summary number %d.", len(asked))})
 			return memory.Answer{JSON: raw, Analyst: memory.AnalystModel}, err
-		}
-		b.model.mu.Unlock()
+		})
 		b.script(b.calls(t, "core_memory_append", args{"label": "human", "content": "greets", "request_heartbeat": true}), b.calls(t, "send_message", args{"message": "Good evening to you."}))
 		b.says(t, c, "Good evening.")
 		for i := range 16 {
@@ -342,7 +334,7 @@ func TestFlushes(t *testing.T) {
 		}
 		for n := 1; n <= 2; n++ {
 			b.call(t, "one", "POST", c+"/flush", `{"force":true}`).want(202)
-			if _, err := b.work(t.Context()); err != nil {
+			if _, err := b.Work(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			summary := b.call(t, "one", "GET", c+"/notes?kind=summary", "").want(200)

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"log/slog"
@@ -10,7 +10,10 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/slipboxhq/slipbox/internal/api"
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/oauth"
 )
 
@@ -54,11 +57,8 @@ func TestChartPublishesTheRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forPrograms, err := New(Deps{Log: slog.New(slog.DiscardHandler), Auth: keys{}, OAuth: programs}, DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	routes := append(newSystem(t).Server.engine.Routes(), forPrograms.engine.Routes()...)
+	b := newTalking(t, chat.Models{}, func(_ *apptest.System, d *api.Deps, _ *api.Config) { d.OAuth = programs })
+	routes := b.Served()
 	used := map[string]bool{}
 	for _, paths := range [][]string{values.Ingress.Paths, values.HTTPRoute.Paths} {
 		for _, route := range routes {

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"encoding/json"
@@ -25,8 +25,7 @@ func newQueueSummary(t *testing.T) *queueSummary {
 	t.Helper()
 	q := &queueSummary{system: newSystem(t), t: t}
 	q.path = q.agentWith(t, "agent", `{"window":20000,"evict":0.7}`)
-	q.model.mu.Lock()
-	q.model.asks = func(call memory.Call) (memory.Answer, error) {
+	q.Model.AnswerCalls(func(call memory.Call) (memory.Answer, error) {
 		in, _ := call.Input.(memgpt.SummaryInput)
 		said := []string{in.Old}
 		for _, m := range in.Messages {
@@ -37,8 +36,7 @@ func newQueueSummary(t *testing.T) *queueSummary {
 		q.old = append(q.old, in.Old)
 		raw, err := json.Marshal(args{"summary": strings.TrimSpace(strings.Join(said, " "))})
 		return memory.Answer{JSON: raw, Analyst: memory.AnalystModel}, err
-	}
-	q.model.mu.Unlock()
+	})
 	for n := range 24 {
 		said := q.call(t, "one", "POST", q.path+"/messages", encode(t, args{"messages": []args{
 			{"content": fmt.Sprintf("Boat b%02d passed. %s", n, strings.Repeat("The harbor was calm. ", 20))}, {"role": "assistant", "content": "I saw it."},
@@ -101,7 +99,7 @@ func TestQueueSummaryAgain(t *testing.T) {
 	if got := q.now(); strings.Contains(got, "b01") || !strings.Contains(got, "b02") {
 		t.Errorf("after the second one was erased it is %q", got)
 	}
-	q.pass(time.Minute) // the erasure waits for the summary
+	q.Pass(time.Minute) // the erasure waits for the summary
 	q.runJobs(t)
 	summary := q.call(t, "one", "GET", q.path+"/notes?kind=summary", "").want(200).text("items.0.id")
 	if past := q.call(t, "one", "GET", q.path+"/notes/"+summary+"/history", "").want(200); strings.Contains(past.Body.String(), " b01") {

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"fmt"
@@ -121,10 +121,10 @@ func TestTranscriptsAreNotFound(t *testing.T) {
 					map[string]any{"role": "user", "content": turn[0]}, map[string]any{"role": "assistant", "content": turn[1]},
 				}})).want(http.StatusAccepted)
 				if a.later == soonAfter { // the first request of the program took long
-					b.pass(soonAfter / 2)
+					b.Pass(soonAfter / 2)
 					b.ask(t, door, c, fmt.Sprintf(programs()["Open WebUI, title"], turn[0], turn[1]))
 				}
-				b.pass(a.later)
+				b.Pass(a.later)
 				said := a.said
 				if strings.Contains(said, "[2]") {
 					said = fmt.Sprintf(said, turn[0], turn[1])

@@ -1,11 +1,13 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -155,5 +157,30 @@ func TestChunkedRequestEndsTheConnection(t *testing.T) {
 	all, err := io.ReadAll(conn)
 	if n := strings.Count(string(all), "HTTP/1.1 "); err != nil || n != 1 || !strings.Contains(string(all), "Connection: close") {
 		t.Errorf("%d answers, %v:\n%s", n, err, all)
+	}
+}
+
+// A query without its own fields inherits every field that both schemas have.
+func TestInheritTakesEveryField(t *testing.T) {
+	t.Parallel()
+	var body wire.SearchRequest
+	err := json.Unmarshal([]byte(`{"mode":"hybrid","k":3,"filter":{"field":"kind","op":"eq","value":"note"},"expand_links":1,"rerank":"model",
+		"min_score":0.5,"token_budget":7,"explain":true,"profile":"auto","weights":{"attribute":0},"reference_time":"202603010930",
+		"fields":["id"],"include":["embedding"],"query":"q","vector":[1],"messages":[{"content":"m"}]}`), &body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := reflect.ValueOf(inherit(&wire.SearchQuery{}, &body)).Elem()
+	for i := range got.NumField() {
+		name := got.Type().Field(i).Name
+		from := reflect.ValueOf(body).FieldByName(name)
+		if !from.IsValid() || from.IsZero() {
+			t.Errorf("the test sends no %s", name)
+			continue
+		}
+		question := name == "Query" || name == "Vector" || name == "Messages"
+		if question != got.Field(i).IsZero() || !question && !reflect.DeepEqual(got.Field(i).Interface(), from.Interface()) {
+			t.Errorf("%s is %v", name, got.Field(i))
+		}
 	}
 }

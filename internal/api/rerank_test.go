@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"fmt"
@@ -51,7 +51,7 @@ func newRanked(t *testing.T, always bool) *ranked {
 		t.Fatal(err)
 	}
 	r.service, err = recall.New(recall.Deps{
-		Store: r.store, Embedders: embedders, Policies: r.policies, Clock: r.clock,
+		Store: r.Store, Embedders: embedders, Policies: r.Policies, Clock: r.Clock,
 		Reranker: llm.NewReranker(llm.Deps{Clock: time.Now}, llm.Config{RerankURL: server.URL, RerankModel: "m"}),
 	}, recall.Config{RerankAlways: always})
 	if err != nil {
@@ -62,7 +62,7 @@ func newRanked(t *testing.T, always bool) *ranked {
 
 func (r *ranked) search(t *testing.T, q recall.Query) (recall.Result, []uuid.UUID) {
 	t.Helper()
-	s := r.scopes["one"].Scope
+	s := r.Scopes["one"].Scope
 	v, err := r.service.Open(t.Context(), s, "c", nil, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 // propose opens a review of a change of a note's tags, as a policy would.
 func (b *system) propose(t *testing.T, collection, note string, confidence float64, state memory.ReviewState) string {
 	t.Helper()
-	ctx, s := t.Context(), b.scopes["one"].Scope
-	c, err := b.store.ResolveCollection(ctx, s, collection[len("/v1/collections/"):])
+	ctx, s := t.Context(), b.Scopes["one"].Scope
+	c, err := b.Store.ResolveCollection(ctx, s, collection[len("/v1/collections/"):])
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := uuid.MustParse(note)
 	var opened memory.Review
-	_, err = b.store.Write(ctx, s, c.ID, memory.WriteOptions{Cause: memory.CauseMark, Trigger: id}, func(ctx context.Context, tx memory.Tx) error {
+	_, err = b.Store.Write(ctx, s, c.ID, memory.WriteOptions{Cause: memory.CauseMark, Trigger: id}, func(ctx context.Context, tx memory.Tx) error {
 		notes, err := tx.Notes(ctx, []uuid.UUID{id}, memory.ReadOptions{})
 		if err != nil {
 			return err

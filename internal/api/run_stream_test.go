@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"encoding/json"
@@ -88,13 +88,11 @@ func TestRunStream(t *testing.T) {
 		}
 	}
 	then := func(list ...func(memory.Dialogue) (memory.TurnResult, error)) {
-		b.model.mu.Lock()
-		defer b.model.mu.Unlock()
 		n := 0
-		b.model.turns = func(d memory.Dialogue) (memory.TurnResult, error) {
+		b.Model.AnswerTurns(func(d memory.Dialogue) (memory.TurnResult, error) {
 			n++
 			return list[min(n, len(list))-1](d)
-		}
+		})
 	}
 	then(say(b.calls(t, "send_message", args{"message": "Let me see.", "request_heartbeat": true}), "Let", " me see."),
 		say(memory.Turn{Text: "You live in Lisbon."}, "You", "|", "You live", " in Lisbon."))

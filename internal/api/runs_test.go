@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"fmt"
@@ -16,13 +16,11 @@ import (
 // script makes the model answer with turns, one after another; the last one is repeated. It returns the dialogues.
 func (b *system) script(turns ...memory.Turn) *[]memory.Dialogue {
 	var seen []memory.Dialogue
-	b.model.mu.Lock()
-	defer b.model.mu.Unlock()
-	b.model.turns = func(d memory.Dialogue) (memory.TurnResult, error) {
+	b.Model.AnswerTurns(func(d memory.Dialogue) (memory.TurnResult, error) {
 		seen = append(seen, d)
 		turn := turns[min(len(seen), len(turns))-1]
 		return memory.TurnResult{Turn: turn, Analyst: memory.AnalystModel, Model: "scripted", Requests: 1, PromptTokens: 100, CompletionTokens: 10}, nil
-	}
+	})
 	return &seen
 }
 
@@ -154,7 +152,7 @@ func TestRunDeadline(t *testing.T) {
 	c := b.agentWith(t, "slow", `{"max_seconds":60}`)
 	n := 0
 	b.converse(func(memory.Dialogue) memory.Turn {
-		b.pass(25 * time.Second)
+		b.Pass(25 * time.Second)
 		n++
 		return b.calls(t, "conversation_search", args{"query": fmt.Sprint(n), "request_heartbeat": true})
 	})
@@ -202,16 +200,16 @@ func TestEvents(t *testing.T) {
 	}
 	b.call(t, "one", "POST", c+"/events", `{"type":"heartbeat","wait":"done"}`).want(200)
 	before := len(*seen)
-	at := func(d time.Duration) string { return b.clock().Add(d).Format(time.RFC3339) }
+	at := func(d time.Duration) string { return b.Clock().Add(d).Format(time.RFC3339) }
 	later := b.call(t, "one", "POST", c+"/events", fmt.Sprintf(`{"type":"timer","content":"Call Ada","at":%q}`, at(time.Hour))).want(202)
 	if later.at("run") != nil {
 		t.Errorf("a timer answers %s", later.Body)
 	}
-	if _, err := b.work(t.Context()); err != nil || len(*seen) != before {
+	if _, err := b.Work(t.Context()); err != nil || len(*seen) != before {
 		t.Errorf("the timer fired early: %v", err)
 	}
-	b.pass(61 * time.Minute)
-	if _, err := b.work(t.Context()); err != nil || len(*seen) != before+1 {
+	b.Pass(61 * time.Minute)
+	if _, err := b.Work(t.Context()); err != nil || len(*seen) != before+1 {
 		t.Errorf("the timer did not fire: %d, %v", len(*seen)-before, err)
 	}
 	if run := b.call(t, "one", "GET", c+"/runs?limit=1", "").want(200); run.text("items.0.type") != "timer" || run.text("items.0.state") != "done" {
@@ -280,7 +278,7 @@ func TestApprovals(t *testing.T) {
 	if open.length("items") != 2 || open.text("items.0.tool") != "archival_insert" || open.text("items.0.run") != run.text("id") {
 		t.Fatalf("the calls are %s", open.Body)
 	}
-	b.pass(100 * time.Hour)
+	b.Pass(100 * time.Hour)
 	// Another message is answered meanwhile.
 	b.script(memory.Turn{Text: "Still waiting."})
 	if other := b.says(t, c, "Are you there?"); other.text("state") != "done" {
@@ -298,7 +296,7 @@ func TestApprovals(t *testing.T) {
 	decide("one", first, args{"approve": true}).want(200)
 	decide("one", first, args{"approve": true}).want(200)
 	decide("one", first, args{"approve": false, "error": "no"}).refused(409, fault.Conflict, "")
-	if _, err := b.work(t.Context()); err != nil {
+	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	half := b.call(t, "one", "GET", c+"/runs/"+run.text("id"), "").want(200)
@@ -306,7 +304,7 @@ func TestApprovals(t *testing.T) {
 		t.Fatalf("after one answer the run is %s", half.Body)
 	}
 	b.call(t, "one", "POST", "/v1/reviews/"+second+"/reject", `{"reason":"too private"}`).want(200)
-	if _, err := b.work(t.Context()); err != nil {
+	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	whole := b.call(t, "one", "GET", c+"/runs/"+run.text("id"), "").want(200)
@@ -377,11 +375,9 @@ func TestChatIsARun(t *testing.T) {
 	if got := b.call(t, "one", "POST", c+"/chat", `{"message":"Who am I?","remember":false}`).want(200); got.at("run") != nil {
 		t.Errorf("a chat that is not remembered answered %s", got.Body)
 	}
-	b.model.mu.Lock()
-	b.model.turns = func(memory.Dialogue) (memory.TurnResult, error) {
+	b.Model.AnswerTurns(func(memory.Dialogue) (memory.TurnResult, error) {
 		return memory.TurnResult{}, fault.New(fault.Invalid, "the request is refused")
-	}
-	b.model.mu.Unlock()
+	})
 	b.call(t, "one", "POST", c+"/chat", `{"message":"Hello?"}`).refused(502, fault.ModelFailed, "")
 }
 
@@ -392,13 +388,13 @@ func TestRunReadLate(t *testing.T) {
 	c := b.space(t, "late", "memgpt")
 	b.script(b.calls(t, "send_message", args{"message": "Hello."}))
 	posted := b.call(t, "one", "POST", c+"/events", `{"content":"Hi."}`).want(http.StatusAccepted)
-	s := b.scopes["one"].Scope
-	before, err := b.store.OpenView(t.Context(), s, strings.TrimPrefix(c, "/v1/collections/"), memory.At{})
+	s := b.Scopes["one"].Scope
+	before, err := b.Store.OpenView(t.Context(), s, strings.TrimPrefix(c, "/v1/collections/"), memory.At{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.runJobs(t)
-	run, err := b.agent.Run(t.Context(), s, before, uuid.MustParse(posted.text("run")))
+	run, err := b.Agent.Run(t.Context(), s, before, uuid.MustParse(posted.text("run")))
 	if err != nil || run.State != "done" || run.Reply != "Hello." {
 		t.Errorf("the run is %+v (%v)", run, err)
 	}

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"encoding/json"
@@ -6,14 +6,12 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
@@ -170,7 +168,7 @@ func TestHotNotes(t *testing.T) {
 	for range 3 {
 		search("ferry")
 	}
-	b.pass(24 * time.Hour)
+	b.Pass(24 * time.Hour)
 	search("tram")
 	got := b.call(t, "reader", "GET", c+"/hot", "").want(http.StatusOK)
 	if got.length("items") != 2 || got.text("items.0.note.id") != ferry || got.text("items.1.note.id") != tram ||
@@ -237,31 +235,6 @@ func TestSearchInAFork(t *testing.T) {
 		}
 	}
 	b.call(t, "bob", "POST", fork+"/search", `{"query":"reeds"}`).refused(404, fault.NotFound, "")
-}
-
-// A query without its own fields inherits every field that both schemas have.
-func TestInheritTakesEveryField(t *testing.T) {
-	t.Parallel()
-	var body wire.SearchRequest
-	err := json.Unmarshal([]byte(`{"mode":"hybrid","k":3,"filter":{"field":"kind","op":"eq","value":"note"},"expand_links":1,"rerank":"model",
-		"min_score":0.5,"token_budget":7,"explain":true,"profile":"auto","weights":{"attribute":0},"reference_time":"202603010930",
-		"fields":["id"],"include":["embedding"],"query":"q","vector":[1],"messages":[{"content":"m"}]}`), &body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := reflect.ValueOf(inherit(&wire.SearchQuery{}, &body)).Elem()
-	for i := range got.NumField() {
-		name := got.Type().Field(i).Name
-		from := reflect.ValueOf(body).FieldByName(name)
-		if !from.IsValid() || from.IsZero() {
-			t.Errorf("the test sends no %s", name)
-			continue
-		}
-		question := name == "Query" || name == "Vector" || name == "Messages"
-		if question != got.Field(i).IsZero() || !question && !reflect.DeepEqual(got.Field(i).Interface(), from.Interface()) {
-			t.Errorf("%s is %v", name, got.Field(i))
-		}
-	}
 }
 
 // The hits have the fields that the request names, the content first; by default what was said and when, so that the

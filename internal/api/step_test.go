@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"encoding/json"
@@ -236,7 +236,7 @@ func TestArchivalTools(t *testing.T) {
 	if _, err := uuid.Parse(first); err != nil {
 		t.Errorf("the result is %q", first)
 	}
-	b.pass(48 * 3600 * 1e9)
+	b.Pass(48 * 3600 * 1e9)
 	if again := b.did(t, c, "archival_insert", args{"content": "Lighthouses warn ships."}); again != first {
 		t.Errorf("the same passage is stored twice: %s, %s", first, again)
 	}

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"fmt"
@@ -60,7 +60,7 @@ func TestC212Tiers(t *testing.T) {
 	}
 	// A search that shows a page heats its session.
 	b.call(t, "reader", "POST", c+"/search", `{"query":"Who plays the cello?"}`).want(http.StatusOK)
-	if err := b.recall.Flush(t.Context()); err != nil {
+	if err := b.Recall.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	hot := b.call(t, "reader", "GET", c+"/sessions?order=heat&limit=1", "").want(http.StatusOK)

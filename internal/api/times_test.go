@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"net/http"
@@ -100,7 +100,7 @@ func TestMem0ShowsTheTimeOfEvents(t *testing.T) {
 				return r
 			}, at) + infer
 			b.mem0(t, "one", "POST", "/v3/memories/add/", `{"messages":[{"role":"user","content":"I live in Oslo."}],"user_id":"`+user+`","timestamp":`+body+`,"infer":`+infer+`}`).want(http.StatusOK)
-			if _, err := b.work(t.Context()); err != nil {
+			if _, err := b.Work(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			find := func(filter string) response {

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"encoding/json"
@@ -100,7 +100,7 @@ func TestOwnTools(t *testing.T) {
 	b.call(t, "one", "POST", c+"/tools/detach", `{"tool":"forecast"}`).refused(404, fault.NotFound, "")
 	b.call(t, "one", "DELETE", "/v1/tools/forecast", "").want(204)
 	b.call(t, "one", "GET", "/v1/tools/forecast", "").refused(404, fault.NotFound, "")
-	log, err := b.store.ListAudit(t.Context(), b.scopes["one"].Scope, memory.AuditQuery{})
+	log, err := b.Store.ListAudit(t.Context(), b.Scopes["one"].Scope, memory.AuditQuery{})
 	if text := fmt.Sprint(log); err != nil || !strings.Contains(text, "tool.attach") {
 		t.Errorf("the audit log is %s, %v", text, err)
 	}
@@ -303,11 +303,11 @@ func TestRunExpires(t *testing.T) {
 	b.script(b.calls(t, "forecast", args{"city": "Lisbon"}, "archival_insert", args{"content": "x"}))
 	run := b.says(t, c, "How is the weather?")
 	at, call := c+"/runs/"+run.text("id"), run.text("required_calls.0.id")
-	b.pass(9 * time.Minute)
+	b.Pass(9 * time.Minute)
 	if got := b.call(t, "one", "GET", at, "").want(200); got.text("state") != "requires_action" {
 		t.Errorf("the run is %s", got.Body)
 	}
-	b.pass(2 * time.Minute)
+	b.Pass(2 * time.Minute)
 	got := b.call(t, "one", "GET", at, "").want(200)
 	if got.text("state") != "expired" || got.text("stop_reason") != "expired" || got.at("required_calls") != nil || got.text("ended_at") != run.text("expires_at") {
 		t.Errorf("the run is %s", got.Body)

@@ -1,10 +1,12 @@
-package api
+package api_test
 
 import (
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/api"
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest/toy"
@@ -18,9 +20,10 @@ func TestNinthPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newTalking(t, chat.Models{}, func(b *system, c *Core) {
+	b := newTalking(t, chat.Models{}, func(b *apptest.System, d *api.Deps, _ *api.Config) {
+		c := d.Core
 		c.Policies.(memory.PolicySet)[toy.Name] = ninth
-		c.Routes = append(c.Routes, toy.Routes(b.store))
+		c.Routes = append(c.Routes, toy.Routes(b.Store))
 	})
 	if got := b.call(t, "reader", "GET", "/v1/policies", "").want(http.StatusOK); !strings.Contains(got.Body.String(), `"Tally"`) {
 		t.Errorf("%s", got.Body)

@@ -1,4 +1,4 @@
-package api
+package api_test
 
 import (
 	"fmt"
@@ -86,11 +86,11 @@ func TestSeveralAtATime(t *testing.T) {
 		c := b.collection(t, "one", name)
 		b.call(t, "one", "POST", c+"/notes", `{"content":"In `+name+` Nora repaired a bicycle.","infer":false}`).want(http.StatusCreated)
 		b.call(t, "one", "POST", c+"/snapshots", `{"name":"as it was"}`).want(http.StatusCreated)
-		b.pass(time.Minute)
+		b.Pass(time.Minute)
 	}
 	b.call(t, "one", "POST", "/v1/collections/march/clone", `{"name":"fork"}`).want(http.StatusCreated)
-	then := b.clock().UTC().Format(time.RFC3339Nano)
-	b.pass(time.Minute)
+	then := b.Clock().UTC().Format(time.RFC3339Nano)
+	b.Pass(time.Minute)
 	b.collection(t, "one", "may")
 	for _, name := range []string{"march", "april", "may", "fork"} {
 		b.call(t, "one", "POST", "/v1/collections/"+name+"/notes", `{"content":"Later Nora sold the bicycle of `+name+`.","infer":false}`).want(http.StatusCreated)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	contract "github.com/slipboxhq/slipbox/api"
 )
@@ -52,6 +53,45 @@ func TestEveryPatternHasItsWords(t *testing.T) {
 	for _, m := range found {
 		if patternRules[string(m[1])] == "" {
 			t.Errorf("the pattern %s has no words in patternRules", m[1])
+		}
+	}
+}
+
+// Found by fuzzing: the limits of a token request were not in the contract.
+func TestTokenScopesInContract(t *testing.T) {
+	t.Parallel()
+	doc, err := loadDocument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := doc.operations["createToken"].checks().body
+	for _, n := range []int{0, 1} {
+		scopes := make([]any, n)
+		for i := range scopes {
+			scopes[i] = "notes:read"
+		}
+		err := checkSchema(schema, map[string]any{"scopes": scopes}, 0, "")
+		if refused := err != nil && strings.HasPrefix(err.Error(), "invalid: scopes"); refused != (n == 0) {
+			t.Errorf("%d scopes: %v", n, err)
+		}
+	}
+}
+
+func TestCursorsOutliveAProcess(t *testing.T) {
+	t.Parallel()
+	now := func() time.Time { return time.Unix(0, 0) }
+	one, err := newCursors([]byte("secret"), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed := one.aead.Seal(nil, nil, []byte("x"), nil)
+	for secret, ok := range map[string]bool{"secret": true, "other": false, "": false} {
+		two, err := newCursors([]byte(secret), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := two.aead.Open(nil, nil, sealed, nil); (err == nil) != ok {
+			t.Errorf("%q opens: %v", secret, err)
 		}
 	}
 }
