@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -26,16 +25,6 @@ func (a response) labels() []string {
 		out = append(out, a.text(fmt.Sprintf("items.%d.label", i)))
 	}
 	return out
-}
-
-// encode returns a body.
-func encode(t *testing.T, body map[string]any) string {
-	t.Helper()
-	raw, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
 }
 
 // C134, C135, C136: a collection with the policy memgpt begins with human and persona; blocks are created,

@@ -23,20 +23,6 @@ func (b *system) layeredSpace(t *testing.T, config string) string {
 	return "/v1/collections/layers"
 }
 
-// object encodes pairs of names and values.
-func object(t *testing.T, pairs ...any) string {
-	t.Helper()
-	m := map[string]any{}
-	for i := 0; i < len(pairs); i += 2 {
-		m[pairs[i].(string)] = pairs[i+1]
-	}
-	raw, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
-}
-
 // remember remembers a text; more are further pairs of the body.
 func (b *system) remember(t *testing.T, c, content string, more ...any) response {
 	t.Helper()

@@ -12,12 +12,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// space creates a collection with a policy and returns its path.
-func (b *system) space(t *testing.T, name, policy string) string {
-	t.Helper()
-	return "/v1/collections/" + b.call(t, "one", "POST", "/v1/collections", `{"name":"`+name+`","policy":"`+policy+`"}`).want(http.StatusCreated).text("id")
-}
-
 // contents returns the texts of a page, in order.
 func (a response) contents() []string {
 	a.T.Helper()

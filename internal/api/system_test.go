@@ -43,6 +43,11 @@ func (b *system) collection(t *testing.T, credential, name string) string {
 	return b.Collection(t, credential, name)
 }
 
+func (b *system) space(t *testing.T, name, policy string) string {
+	t.Helper()
+	return b.Space(t, name, policy)
+}
+
 func (b *system) note(t *testing.T, credential, collection, content string) string {
 	t.Helper()
 	return b.Note(t, credential, collection, content)
@@ -73,10 +78,9 @@ func (a response) length(path string) int     { a.T.Helper(); return a.Length(pa
 func (a response) lines() []map[string]any    { a.T.Helper(); return a.Lines() }
 func dig(v any, path string) any              { return apptest.Dig(v, path) }
 
-func mustJSON(t *testing.T, v any) string {
-	t.Helper()
-	return apptest.JSON(t, v)
-}
+func mustJSON(t *testing.T, v any) string             { t.Helper(); return apptest.JSON(t, v) }
+func encode(t *testing.T, body map[string]any) string { t.Helper(); return apptest.JSON(t, body) }
+func object(t *testing.T, pairs ...any) string        { t.Helper(); return apptest.Object(t, pairs...) }
 
 // request makes a request with a body in JSON; header are pairs.
 func request(credential, method, target, body string, header ...string) *http.Request {

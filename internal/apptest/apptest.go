@@ -629,6 +629,12 @@ func (b *System) Collection(t *testing.T, credential, name string) string {
 	return "/v1/collections/" + b.Call(t, credential, "POST", "/v1/collections", `{"name":"`+name+`"}`).Want(http.StatusCreated).Text("id")
 }
 
+// Space creates a collection with a policy and returns its path.
+func (b *System) Space(t *testing.T, name, policy string) string {
+	t.Helper()
+	return "/v1/collections/" + b.Call(t, "one", "POST", "/v1/collections", `{"name":"`+name+`","policy":"`+policy+`"}`).Want(http.StatusCreated).Text("id")
+}
+
 // Note adds a note and returns its id.
 func (b *System) Note(t *testing.T, credential, collection, content string) string {
 	t.Helper()
@@ -653,4 +659,14 @@ func JSON(tb testing.TB, v any) string {
 		tb.Fatal(err)
 	}
 	return string(raw)
+}
+
+// Object encodes pairs of names and values.
+func Object(tb testing.TB, pairs ...any) string {
+	tb.Helper()
+	m := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return JSON(tb, m)
 }
