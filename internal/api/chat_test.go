@@ -7,23 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 )
-
-// talkingTo returns a system with a fake model.
-func talkingTo(t *testing.T) (*system, *llmtest.Server) {
-	t.Helper()
-	model := llmtest.New(t)
-	talk, err := llm.NewChatProxy(llm.Deps{Clock: time.Now}, llm.Config{
-		BaseURL: model.URL(), Model: "fake-1", MaxTries: 1, Timeout: 10 * time.Second, BreakerFailures: 1000,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return newTalking(t, chat.Models{Main: talk, Named: map[string]chat.Model{"small": talk}}), model
-}
 
 const question = `{"messages":[{"role":"user","content":"Where do I live?"}]}`
 

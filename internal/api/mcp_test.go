@@ -22,7 +22,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/mcp"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
@@ -733,7 +732,7 @@ func TestMCPClientCancels(t *testing.T) {
 func TestMCPCountsRequests(t *testing.T) {
 	t.Parallel()
 	count := &counting{}
-	b := newTalking(t, chat.Models{}, func(_ *apptest.System, d *api.Deps, _ *api.Config) { d.Limiter = count })
+	b := newSystem(t, func(_ *apptest.System, d *api.Deps, _ *api.Config) { d.Limiter = count })
 	c := connectMCP(t, b.listen(t), "one", "2025-03-26")
 	before := count.n.Load()
 	c.use("remember", map[string]any{"collection": "space", "content": "Ada lives in Rome.", "policy": "none"}) // three requests of the API

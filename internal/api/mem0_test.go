@@ -18,7 +18,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/auth"
-	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -654,7 +653,7 @@ func TestMem0FirstAddsAtOnce(t *testing.T) {
 func TestMem0RateLimit(t *testing.T) {
 	t.Parallel()
 	var limiter *tenant.Limiter
-	b := newTalking(t, chat.Models{}, func(b *apptest.System, d *api.Deps, _ *api.Config) {
+	b := newSystem(t, func(b *apptest.System, d *api.Deps, _ *api.Config) {
 		var err error
 		if limiter, err = tenant.NewLimiter(b.Clock, tenant.RateConfig{}); err != nil {
 			t.Fatal(err)

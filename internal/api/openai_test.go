@@ -13,13 +13,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
-	"github.com/slipboxhq/slipbox/internal/memory/chat"
 )
 
 // Embeddings are those of the gateway's embedder, as numbers or packed.
 func TestEmbeddings(t *testing.T) {
 	t.Parallel()
-	b := newTalking(t, chat.Models{}, func(_ *apptest.System, _ *api.Deps, c *api.Config) {
+	b := newSystem(t, func(_ *apptest.System, _ *api.Deps, c *api.Config) {
 		c.EmbeddingNames = []string{"text-embedding-3-small"}
 	})
 	embed := func(body string) response { return b.call(t, "reader", "POST", "/v1/embeddings", body) }

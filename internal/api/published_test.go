@@ -13,7 +13,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/auth"
-	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/oauth"
 )
 
@@ -57,7 +56,7 @@ func TestChartPublishesTheRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newTalking(t, chat.Models{}, func(_ *apptest.System, d *api.Deps, _ *api.Config) { d.OAuth = programs })
+	b := newSystem(t, func(_ *apptest.System, d *api.Deps, _ *api.Config) { d.OAuth = programs })
 	routes := b.Served()
 	used := map[string]bool{}
 	for _, paths := range [][]string{values.Ingress.Paths, values.HTTPRoute.Paths} {

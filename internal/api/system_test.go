@@ -9,7 +9,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/memory/chat"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
 const (
@@ -23,14 +23,15 @@ const (
 // system is that of apptest, with short names for this package.
 type system struct{ *apptest.System }
 
-func newSystem(t *testing.T) *system {
+func newSystem(t *testing.T, change ...func(*apptest.System, *api.Deps, *api.Config)) *system {
 	t.Helper()
-	return &system{apptest.New(t)}
+	return &system{apptest.New(t, change...)}
 }
 
-func newTalking(t *testing.T, models chat.Models, change ...func(*apptest.System, *api.Deps, *api.Config)) *system {
+func talkingTo(t *testing.T) (*system, *llmtest.Server) {
 	t.Helper()
-	return &system{apptest.NewTalking(t, models, change...)}
+	b, model := apptest.Talking(t)
+	return &system{b}, model
 }
 
 func (b *system) call(t *testing.T, credential, method, target, body string, header ...string) response {
@@ -80,7 +81,6 @@ func dig(v any, path string) any              { return apptest.Dig(v, path) }
 
 func mustJSON(t *testing.T, v any) string             { t.Helper(); return apptest.JSON(t, v) }
 func encode(t *testing.T, body map[string]any) string { t.Helper(); return apptest.JSON(t, body) }
-func object(t *testing.T, pairs ...any) string        { t.Helper(); return apptest.Object(t, pairs...) }
 
 // request makes a request with a body in JSON; header are pairs.
 func request(credential, method, target, body string, header ...string) *http.Request {

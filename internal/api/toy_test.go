@@ -8,7 +8,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest/toy"
 )
 
@@ -20,7 +19,7 @@ func TestNinthPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newTalking(t, chat.Models{}, func(b *apptest.System, d *api.Deps, _ *api.Config) {
+	b := newSystem(t, func(b *apptest.System, d *api.Deps, _ *api.Config) {
 		c := d.Core
 		c.Policies.(memory.PolicySet)[toy.Name] = ninth
 		c.Routes = append(c.Routes, toy.Routes(b.Store))

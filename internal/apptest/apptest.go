@@ -31,6 +31,7 @@ import (
 	parser "github.com/slipboxhq/slipbox/internal/document"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
@@ -157,11 +158,24 @@ func (b *System) Pass(d time.Duration) {
 	b.now = b.now.Add(d)
 }
 
-// New creates two tenants, "one" and "two". The credential "one" has all permissions in the
-// first, "ada" and "bob" are its agents, "reader" may only read, "writer" may only write notes.
-func New(t *testing.T) *System {
+// New creates two tenants, "one" and "two". The credential "one" has all permissions in the first, "ada" and "bob" are its agents,
+// "reader" may only read, "writer" may only write notes. A test may change what the API is built of.
+func New(t *testing.T, change ...func(*System, *api.Deps, *api.Config)) *System {
 	t.Helper()
-	return NewTalking(t, chat.Models{})
+	return build(t, chat.Models{}, change...)
+}
+
+// Talking is New with a fake model for chats.
+func Talking(t *testing.T) (*System, *llmtest.Server) {
+	t.Helper()
+	model := llmtest.New(t)
+	talk, err := llm.NewChatProxy(llm.Deps{Clock: time.Now}, llm.Config{
+		BaseURL: model.URL(), Model: "fake-1", MaxTries: 1, Timeout: 10 * time.Second, BreakerFailures: 1000,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return build(t, chat.Models{Main: talk, Named: map[string]chat.Model{"small": talk}}), model
 }
 
 // unusedTenant is a tenant.UsageSource of tenants without quotas on what they store.
@@ -171,8 +185,7 @@ func (unusedTenant) TenantUsage(context.Context, uuid.UUID) (tenant.Usage, error
 	return tenant.Usage{}, nil
 }
 
-// NewTalking is New with models for chats, and what change sets.
-func NewTalking(t *testing.T, models chat.Models, change ...func(*System, *api.Deps, *api.Config)) *System {
+func build(t *testing.T, models chat.Models, change ...func(*System, *api.Deps, *api.Config)) *System {
 	t.Helper()
 	b := &System{Scopes: map[string]auth.Principal{}, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 	must := func(err error) {

@@ -26,18 +26,17 @@ import (
 )
 
 // stories are packages with goroutines of which the tests run that start some themselves.
-var stories = []string{"internal/app", "internal/memory/engine", "internal/api"}
+var stories = []string{"internal/app", "internal/memory/engine", "internal/api", "internal/memory/policy/layered/layers"}
 
 // elsewhere are packages with goroutines or locks that the tests of others run with the race detector, each with the reason.
 var elsewhere = map[string]string{
-	"internal/cli":                          "a goroutine that reads an input; the tests of cmd/slipbox run it as a process",
-	"internal/cpus":                         "its number is set once, before anything else starts",
-	"internal/llm/llmtest":                  "the tests of internal/llm use it",
-	"internal/memory":                       "a map of zones, which the tests of internal/app use",
-	"internal/memory/policy/memgpt/agent":   "the tests of internal/api use it",
-	"internal/memory/jobs":                  "the tests of internal/worker use it",
-	"internal/memory/policy/layered/layers": "the tests of internal/api use it",
-	"internal/store/postgres/postgrestest":  "the tests of internal/store/postgres use it",
+	"internal/cli":                         "a goroutine that reads an input; the tests of cmd/slipbox run it as a process",
+	"internal/cpus":                        "its number is set once, before anything else starts",
+	"internal/llm/llmtest":                 "the tests of internal/llm use it",
+	"internal/memory":                      "a map of zones, which the tests of internal/app use",
+	"internal/memory/policy/memgpt/agent":  "the tests of internal/api use it",
+	"internal/memory/jobs":                 "the tests of internal/worker use it",
+	"internal/store/postgres/postgrestest": "the tests of internal/store/postgres use it",
 }
 
 // outside are packages whose tests run programs that read the tree, so "go test" cannot know whether its last result still holds.
