@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
@@ -72,12 +73,12 @@ func TestAgentFile(t *testing.T) {
 	if human := b.call(t, "one", "GET", c+"/blocks/human", "").want(http.StatusOK); human.text("value") != "Has a dog." || human.text("description") != "The human." || human.number("limit") != 20000 {
 		t.Errorf("human is %s", human.Body)
 	}
-	found := b.use(t, c, "conversation_search", args{"query": "name of the dog"})
-	if text := found.text("result"); !strings.Contains(text, "My dog is called Rex.") || !strings.Contains(text, "Nice name!") || strings.Contains(text, "call-1") {
+	found := b.Use(t, c, "conversation_search", args{"query": "name of the dog"})
+	if text := found.Text("result"); !strings.Contains(text, "My dog is called Rex.") || !strings.Contains(text, "Nice name!") || strings.Contains(text, "call-1") {
 		t.Errorf("recall has %s", found.Body)
 	}
-	seen := b.script(b.calls(t, "send_message", args{"message": "Rex."}))
-	b.says(t, c, "What is my dog called?")
+	seen := b.Script(apptest.Calls(t, "send_message", args{"message": "Rex."}))
+	b.Says(t, c, "What is my dog called?")
 	var shape []string
 	for _, turn := range (*seen)[0].Turns[1:] {
 		shape = append(shape, string(turn.Role))
@@ -122,12 +123,12 @@ func TestOldAgentFile(t *testing.T) {
 	if got.number("messages") != 3 || got.text("blocks.0") != "human" || got.text("tools.0") != "core_memory_append" || strings.Contains(got.Body.String(), "hunter2") || !strings.Contains(got.Body.String(), "TAVILY_KEY") {
 		t.Errorf("the report is %s", got.Body)
 	}
-	seen := b.script(b.calls(t, "send_message", args{"message": "Hello."}))
-	b.says(t, c, "Hello.")
+	seen := b.Script(apptest.Calls(t, "send_message", args{"message": "Hello."}))
+	b.Says(t, c, "Hello.")
 	if turns := (*seen)[0].Turns; !strings.Contains(turns[1].Text, "1 messages have left the window") || turns[2].Text != "So do I." {
 		t.Errorf("the request has %v", turns[1:])
 	}
-	if found := b.use(t, c, "conversation_search", args{"query": "sailing"}); !strings.Contains(found.text("result"), "I like sailing.") {
+	if found := b.Use(t, c, "conversation_search", args{"query": "sailing"}); !strings.Contains(found.Text("result"), "I like sailing.") {
 		t.Errorf("recall has %s", found.Body)
 	}
 }
@@ -137,7 +138,7 @@ func TestOldAgentFile(t *testing.T) {
 func TestAgentFileRoundTrip(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
-	c := b.agentWith(t, "first", `{"window":6000,"approve":["memory_rethink"],"tool_rules":[{"tool":"send_message","rule":"after","after":["archival_insert","core_memory_append"]},{"tool":"grep_files","rule":"most","most":2}]}`)
+	c := b.Agent(t, "first", `{"window":6000,"approve":["memory_rethink"],"tool_rules":[{"tool":"send_message","rule":"after","after":["archival_insert","core_memory_append"]},{"tool":"grep_files","rule":"most","most":2}]}`)
 	b.call(t, "one", "PUT", c+"/blocks/plans", encode(t, args{"value": "Sail to Porto 🚤", "limit": 99, "description": "What is planned", "read_only": true, "metadata": args{"n": 1}})).want(http.StatusCreated)
 	b.call(t, "one", "POST", c+"/messages", encode(t, args{"messages": []args{
 		{"role": "user", "name": "Ann", "content": `{"type":"user_message","message":"not packed by Letta","time":"x"}`, "session": 7},
@@ -145,15 +146,15 @@ func TestAgentFileRoundTrip(t *testing.T) {
 	}})).want(http.StatusAccepted)
 	b.call(t, "one", "POST", c+"/notes", encode(t, args{"content": "A note.", "tags": []string{"x"}, "importance": 0.25, "infer": false})).want(http.StatusCreated)
 	n := 0
-	b.converse(func(d memory.Dialogue) memory.Turn {
+	b.Converse(func(d memory.Dialogue) memory.Turn {
 		if n++; n%2 == 1 {
-			return b.calls(t, "archival_insert", args{"content": fmt.Sprintf("Passage %d.", n), "tags": []string{"tide"}, "request_heartbeat": true}, "core_memory_append", "{broken")
+			return apptest.Calls(t, "archival_insert", args{"content": fmt.Sprintf("Passage %d.", n), "tags": []string{"tide"}, "request_heartbeat": true}, "core_memory_append", "{broken")
 		}
-		return b.calls(t, "send_message", args{"message": fmt.Sprintf("Reply %d.", n)})
+		return apptest.Calls(t, "send_message", args{"message": fmt.Sprintf("Reply %d.", n)})
 	})
 	for i := range 12 {
 		b.Pass(1_000_000_000)
-		b.says(t, c, fmt.Sprintf("Message %d. ", i)+strings.Repeat("The tide is high. ", 60))
+		b.Says(t, c, fmt.Sprintf("Message %d. ", i)+strings.Repeat("The tide is high. ", 60))
 	}
 	first := b.call(t, "one", "GET", c+"/agent-file", "").want(http.StatusOK).Body.String()
 	if !strings.Contains(first, "summary of the previous") {

@@ -74,7 +74,7 @@ func TestListsOfOneKindInOrder(t *testing.T) {
 	}
 	file := func(at, notes string) func(name string) string {
 		return func(name string) string {
-			return notes + "/notes/" + b.read(t, at, name, "The text of "+name).text("id")
+			return notes + "/notes/" + b.ReadFile(t, at, name, "The text of "+name).Text("id")
 		}
 	}
 	for _, list := range []struct {

@@ -20,6 +20,8 @@ const (
 	mediaProblem = "application/problem+json"
 )
 
+type args = map[string]any
+
 // system is that of apptest, with short names for this package.
 type system struct{ *apptest.System }
 

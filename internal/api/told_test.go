@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/apptest"
 )
 
 // An answer that tells in other words what is deleted is named: one that was written from memory, and one of the same exchange.
@@ -109,9 +111,9 @@ func TestDeletedUnderAKey(t *testing.T) {
 func TestCallsAreNotFound(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
-	c := b.agentWith(t, "agent", `{}`)
-	b.script(b.calls(t, "archival_search", args{"query": "lantern", "request_heartbeat": true}), b.calls(t, "send_message", args{"message": "The lantern hangs in the hall."}))
-	b.says(t, c, "Where is the lantern?")
+	c := b.Agent(t, "agent", `{}`)
+	b.Script(apptest.Calls(t, "archival_search", args{"query": "lantern", "request_heartbeat": true}), apptest.Calls(t, "send_message", args{"message": "The lantern hangs in the hall."}))
+	b.Says(t, c, "Where is the lantern?")
 	b.runJobs(t)
 	hasCalls := func(body string) bool {
 		return strings.Contains(body, `\"calls\"`) || strings.Contains(body, "archival_search")

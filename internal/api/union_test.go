@@ -140,7 +140,7 @@ func TestSeveralAtATime(t *testing.T) {
 func TestContextOfMany(t *testing.T) {
 	t.Parallel()
 	b := newSystem(t)
-	for _, policy := range b.policyNames(t) {
+	for _, policy := range b.Policies.Names() {
 		var names []string
 		many := 3
 		if policy == "memorybank" { // a context of it reads the most
@@ -158,17 +158,4 @@ func TestContextOfMany(t *testing.T) {
 		b.call(t, "one", "POST", "/v1/search", `{"query":"Who keeps bees?",`+all+`}`).want(http.StatusOK)
 		b.call(t, "one", "POST", "/v1/context", `{"query":"Who keeps bees?",`+all+`}`).want(http.StatusOK)
 	}
-}
-
-// policyNames lists the policies of the system.
-func (b *system) policyNames(t *testing.T) (out []string) {
-	t.Helper()
-	list := b.call(t, "one", "GET", "/v1/policies", "").want(http.StatusOK)
-	for i := range list.length("items") {
-		out = append(out, list.text(fmt.Sprint("items.", i, ".name")))
-	}
-	if len(out) == 0 {
-		t.Fatalf("no policy: %s", list.Body)
-	}
-	return out
 }

@@ -62,7 +62,7 @@ type System struct {
 	*api.Server
 	Store   store.Store
 	Engine  *engine.Engine
-	Agent   *agent.Service
+	Agents  *agent.Service
 	Clone   *clone.Service
 	Files   *files.Service
 	Parses  time.Duration // how long turning a file into text takes
@@ -265,15 +265,15 @@ func build(t *testing.T, models chat.Models, change ...func(*System, *api.Deps, 
 	ownTools, err := tools.New(tools.Deps{Store: b.Store, Policies: policies})
 	must(err)
 	b.Recall, b.Policies = found, policies
-	b.Agent, err = agent.New(agent.Deps{Store: b.Store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.Files, Tools: ownTools, Policies: policies, Models: b.Engine, Clock: b.Clock}, agent.Config{})
+	b.Agents, err = agent.New(agent.Deps{Store: b.Store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.Files, Tools: ownTools, Policies: policies, Models: b.Engine, Clock: b.Clock}, agent.Config{})
 	must(err)
 	importing := &imports{System: b, notes: service}
-	agentFiles, err := letta.New(letta.Deps{Store: b.Store, Collections: collections, Blocks: notes.NewBlocks(service), Imports: importing, Agent: b.Agent, Clock: b.Clock})
+	agentFiles, err := letta.New(letta.Deps{Store: b.Store, Collections: collections, Blocks: notes.NewBlocks(service), Imports: importing, Agent: b.Agents, Clock: b.Clock})
 	must(err)
 	chats, err := chat.New(chat.Deps{Recall: found, Notes: service, Models: models, Clock: b.Clock, Log: log}, chat.Config{Limits: chat.Limits{MaxChoices: 8}})
 	must(err)
 	parts := &api.Core{
-		Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.Files, Agent: b.Agent, Tools: ownTools, Hooks: told, Recall: found, Clone: b.Clone, Imports: importing,
+		Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.Files, Agent: b.Agents, Tools: ownTools, Hooks: told, Recall: found, Clone: b.Clone, Imports: importing,
 		Jobs: b.Store, Engine: b.Engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
 		Routes: []route.Set{
 			(&layers.Service{Store: b.Store, Actor: b.Engine, Persons: service, Clock: b.Clock}).Routes(),
@@ -358,7 +358,7 @@ func (b *System) run(ctx context.Context, s tenant.Scope, j memory.Job, stage me
 		}
 		return true, b.Engine.RunDecide(ctx, s, j)
 	case memory.JobStep, memory.JobFlush:
-		return true, b.Agent.RunStep(ctx, s, j)
+		return true, b.Agents.RunStep(ctx, s, j)
 	case memory.JobPolicy:
 		return true, b.Engine.RunPolicy(ctx, s, j)
 	case memory.JobAdopt:

@@ -26,7 +26,9 @@ import (
 )
 
 // stories are packages with goroutines of which the tests run that start some themselves.
-var stories = []string{"internal/app", "internal/memory/engine", "internal/api", "internal/memory/policy/layered/layers"}
+var stories = []string{
+	"internal/app", "internal/memory/engine", "internal/api", "internal/memory/policy/layered/layers", "internal/memory/policy/memgpt/agent",
+}
 
 // elsewhere are packages with goroutines or locks that the tests of others run with the race detector, each with the reason.
 var elsewhere = map[string]string{
@@ -34,7 +36,6 @@ var elsewhere = map[string]string{
 	"internal/cpus":                        "its number is set once, before anything else starts",
 	"internal/llm/llmtest":                 "the tests of internal/llm use it",
 	"internal/memory":                      "a map of zones, which the tests of internal/app use",
-	"internal/memory/policy/memgpt/agent":  "the tests of internal/api use it",
 	"internal/memory/jobs":                 "the tests of internal/worker use it",
 	"internal/store/postgres/postgrestest": "the tests of internal/store/postgres use it",
 }

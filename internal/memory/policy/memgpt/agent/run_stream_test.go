@@ -1,4 +1,4 @@
-package api_test
+package agent_test
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
@@ -22,9 +23,9 @@ type followed struct {
 }
 
 // follow reads the stream of a run. The jobs run while it is read.
-func (b *system) follow(t *testing.T, c, run string) (out followed) {
+func follow(t *testing.T, b *apptest.System, c, run string) (out followed) {
 	t.Helper()
-	stream := b.call(t, "reader", "GET", c+"/runs/"+run, "", "Accept", mediaSSE).want(http.StatusOK)
+	stream := b.Call(t, "reader", "GET", c+"/runs/"+run, "", "Accept", "text/event-stream").Want(http.StatusOK)
 	step := 0.0
 	for event := range strings.SplitSeq(strings.TrimSpace(stream.Body.String()), "\n\n") {
 		name, data, _ := strings.Cut(strings.TrimPrefix(event, "event: "), "\ndata: ")
@@ -61,17 +62,17 @@ func (b *system) follow(t *testing.T, c, run string) (out followed) {
 }
 
 // begin posts a message whose run is heard, and returns the run.
-func (b *system) begin(t *testing.T, c, content string) string {
+func begin(t *testing.T, b *apptest.System, c, content string) string {
 	t.Helper()
-	return b.call(t, "one", "POST", c+"/events", encode(t, args{"content": content, "stream": true})).want(http.StatusAccepted).text("run")
+	return b.Call(t, "one", "POST", c+"/events", apptest.JSON(t, args{"content": content, "stream": true})).Want(http.StatusAccepted).Text("run")
 }
 
 // Those who follow a run hear the agent while its model speaks, between the states of the run. What does not count in the end
 // is taken back.
 func TestRunStream(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "ada", "memgpt")
+	b := apptest.New(t)
+	c := b.Space(t, "ada", "memgpt")
 	say := func(turn memory.Turn, pieces ...string) func(memory.Dialogue) (memory.TurnResult, error) {
 		return func(d memory.Dialogue) (memory.TurnResult, error) {
 			if d.Stream == nil {
@@ -94,9 +95,9 @@ func TestRunStream(t *testing.T) {
 			return list[min(n, len(list))-1](d)
 		})
 	}
-	then(say(b.calls(t, "send_message", args{"message": "Let me see.", "request_heartbeat": true}), "Let", " me see."),
+	then(say(apptest.Calls(t, "send_message", args{"message": "Let me see.", "request_heartbeat": true}), "Let", " me see."),
 		say(memory.Turn{Text: "You live in Lisbon."}, "You", "|", "You live", " in Lisbon."))
-	got := b.follow(t, c, b.begin(t, c, "Where do I live?"))
+	got := follow(t, b, c, begin(t, b, c, "Where do I live?"))
 	if got.reply != "Let me see.\n\nYou live in Lisbon." || got.states[0] != "queued" || got.states[len(got.states)-1] != "done" || got.pieces == 0 || got.order[0] != 'r' || !strings.Contains(got.order, "d") {
 		t.Errorf("followed %+v", got)
 	}
@@ -105,21 +106,21 @@ func TestRunStream(t *testing.T) {
 	}
 
 	// A message that a rule forbids was not sent.
-	ruled := b.agentWith(t, "ruled", `{"tool_rules":[{"tool":"conversation_search","rule":"first"}]}`)
-	then(say(b.calls(t, "send_message", args{"message": "Too early."}), "Too early."),
-		say(b.calls(t, "conversation_search", args{"query": "x", "request_heartbeat": true})), say(memory.Turn{Text: "Now."}, "Now."))
-	if got := b.follow(t, ruled, b.begin(t, ruled, "Hello")); got.reply != "Now." || strings.Contains(got.said, "Too early") && len(got.restarts) == 0 {
+	ruled := b.Agent(t, "ruled", `{"tool_rules":[{"tool":"conversation_search","rule":"first"}]}`)
+	then(say(apptest.Calls(t, "send_message", args{"message": "Too early."}), "Too early."),
+		say(apptest.Calls(t, "conversation_search", args{"query": "x", "request_heartbeat": true})), say(memory.Turn{Text: "Now."}, "Now."))
+	if got := follow(t, b, ruled, begin(t, b, ruled, "Hello")); got.reply != "Now." || strings.Contains(got.said, "Too early") && len(got.restarts) == 0 {
 		t.Errorf("followed %+v", got)
 	}
 	// One that waits for approval is not told before.
-	careful := b.agentWith(t, "careful", `{"approve":["send_message"]}`)
+	careful := b.Agent(t, "careful", `{"approve":["send_message"]}`)
 	then(func(d memory.Dialogue) (memory.TurnResult, error) {
 		if d.Stream == nil || d.Stream.Tool != "" {
 			t.Errorf("the model is heard by %+v", d.Stream)
 		}
-		return memory.TurnResult{Turn: b.calls(t, "send_message", args{"message": "Secret."})}, nil
+		return memory.TurnResult{Turn: apptest.Calls(t, "send_message", args{"message": "Secret."})}, nil
 	})
-	if got := b.follow(t, careful, b.begin(t, careful, "Hello")); got.said != "" || got.states[len(got.states)-1] != "requires_action" {
+	if got := follow(t, b, careful, begin(t, b, careful, "Hello")); got.said != "" || got.states[len(got.states)-1] != "requires_action" {
 		t.Errorf("followed %+v", got)
 	}
 	// Without the flag nobody hears the model, and a timer has no listeners.
@@ -129,8 +130,8 @@ func TestRunStream(t *testing.T) {
 		}
 		return memory.TurnResult{Turn: memory.Turn{Text: "Yes."}}, nil
 	})
-	if run := b.says(t, c, "Hello"); run.text("reply") != "Yes." {
+	if run := b.Says(t, c, "Hello"); run.Text("reply") != "Yes." {
 		t.Errorf("the run is %s", run.Body)
 	}
-	b.call(t, "one", "POST", c+"/events", `{"type":"timer","stream":true,"at":"2026-03-01T12:00:00Z"}`).refused(422, fault.Invalid, "stream")
+	b.Call(t, "one", "POST", c+"/events", `{"type":"timer","stream":true,"at":"2026-03-01T12:00:00Z"}`).Refused(422, fault.Invalid, "stream")
 }

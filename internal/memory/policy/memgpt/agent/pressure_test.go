@@ -1,4 +1,4 @@
-package api_test
+package agent_test
 
 import (
 	"encoding/json"
@@ -7,25 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt"
 	"github.com/slipboxhq/slipbox/internal/search"
 )
-
-// agentWith creates an agent with settings.
-func (b *system) agentWith(t *testing.T, name, config string) string {
-	t.Helper()
-	made := b.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":%q,"policy":"memgpt","policy_config":%s}`, name, config)).want(201)
-	return "/v1/collections/" + made.text("id")
-}
-
-// converse makes the model answer by a function.
-func (b *system) converse(answer func(d memory.Dialogue) memory.Turn) {
-	b.Model.AnswerTurns(func(d memory.Dialogue) (memory.TurnResult, error) {
-		return memory.TurnResult{Turn: answer(d), Analyst: memory.AnalystModel, Model: "scripted", Requests: 1, PromptTokens: 1, CompletionTokens: 1}, nil
-	})
-}
 
 // tokensOf returns the tokens of a request.
 func tokensOf(t *testing.T, d *memory.Dialogue) (n int) {
@@ -43,7 +30,7 @@ func tokensOf(t *testing.T, d *memory.Dialogue) (n int) {
 			n += count(c.Name + c.Arguments)
 		}
 	}
-	return n + count(encode(t, args{"tools": d.Tools}))
+	return n + count(apptest.JSON(t, args{"tools": d.Tools}))
 }
 
 // C116, C119, C125, C126, C127, C144, C145, C149: a conversation ten windows long keeps running. No request is
@@ -51,11 +38,11 @@ func tokensOf(t *testing.T, d *memory.Dialogue) (n int) {
 // and what was said in the third turn is found by a tool at the end.
 func TestLongConversation(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	const window = 6_000
-	c := b.agentWith(t, "long", fmt.Sprintf(`{"window":%d}`, window))
+	c := b.Agent(t, "long", fmt.Sprintf(`{"window":%d}`, window))
 	said, total, flushes, warnings, summaries := "", 0, 0, 0, map[string]bool{}
-	b.converse(func(d memory.Dialogue) memory.Turn {
+	b.Converse(func(d memory.Dialogue) memory.Turn {
 		if n := tokensOf(t, &d); n > window {
 			t.Errorf("a request has %d tokens", n)
 		}
@@ -78,14 +65,14 @@ func TestLongConversation(t *testing.T) {
 		switch {
 		case strings.Contains(last.Text, "nearly full"):
 			warnings++
-			return b.calls(t, "core_memory_append", args{"label": "human", "content": "warned", "request_heartbeat": found && said == ""})
+			return apptest.Calls(t, "core_memory_append", args{"label": "human", "content": "warned", "request_heartbeat": found && said == ""})
 		case last.Role == memory.RoleTool && found && said == "":
 			said = "found"
-			return b.calls(t, "send_message", args{"message": "It is 4711."})
+			return apptest.Calls(t, "send_message", args{"message": "It is 4711."})
 		case strings.Contains(last.Text, "code of the safe?"):
-			return b.calls(t, "conversation_search", args{"query": "safe code", "roles": []string{"user"}, "request_heartbeat": true})
+			return apptest.Calls(t, "conversation_search", args{"query": "safe code", "roles": []string{"user"}, "request_heartbeat": true})
 		}
-		return b.calls(t, "send_message", args{"message": "I see. " + strings.Repeat("Tell me more of it. ", 20)})
+		return apptest.Calls(t, "send_message", args{"message": "I see. " + strings.Repeat("Tell me more of it. ", 20)})
 	})
 	for i := 0; total < 10*window; i++ {
 		content := fmt.Sprintf("Day %d. %s", i, strings.Repeat("The harbor was calm and we counted the boats. ", 80))
@@ -97,22 +84,22 @@ func TestLongConversation(t *testing.T) {
 			t.Fatal(err)
 		}
 		total += n
-		if run := b.says(t, c, content); run.text("state") != "done" {
+		if run := b.Says(t, c, content); run.Text("state") != "done" {
 			t.Fatalf("turn %d: %.500s", i, run.Body)
 		}
 	}
-	if run := b.says(t, c, "What is the code of the safe?"); run.text("reply") != "It is 4711." || said != "found" {
+	if run := b.Says(t, c, "What is the code of the safe?"); run.Text("reply") != "It is 4711." || said != "found" {
 		t.Errorf("at the end: %.800s", run.Body)
 	}
 	if flushes < 8 || warnings < flushes-1 || warnings > flushes+1 {
 		t.Errorf("%d flushes, %d warnings", flushes, warnings)
 	}
-	summary := b.call(t, "one", "GET", c+"/notes?kind=summary", "").want(200)
-	if words := len(strings.Fields(summary.text("items.0.content"))); summary.length("items") != 1 || words == 0 || words > 101 {
+	summary := b.Call(t, "one", "GET", c+"/notes?kind=summary", "").Want(200)
+	if words := len(strings.Fields(summary.Text("items.0.content"))); summary.Length("items") != 1 || words == 0 || words > 101 {
 		t.Errorf("the summary has %d words: %.400s", words, summary.Body)
 	}
-	parts := b.call(t, "one", "GET", c+"/context", "").want(200)
-	if parts.number("used") > window || parts.text("parts.4.part") != "summary" || parts.number("parts.4.tokens") == 0 || parts.number("parts.5.tokens") == 0 {
+	parts := b.Call(t, "one", "GET", c+"/context", "").Want(200)
+	if parts.Number("used") > window || parts.Text("parts.4.part") != "summary" || parts.Number("parts.4.tokens") == 0 || parts.Number("parts.5.tokens") == 0 {
 		t.Errorf("the context is %s", parts.Body)
 	}
 }
@@ -120,14 +107,14 @@ func TestLongConversation(t *testing.T) {
 // What GET context says is what the next request holds, about: between two parts there is at most one token more.
 func TestContextIsTheRequest(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "ada", "memgpt")
-	b.script(b.calls(t, "conversation_search", args{"query": "x", "request_heartbeat": true}, "archival_insert", args{"content": "tea"}), memory.Turn{Text: "Yes."})
-	b.says(t, c, "Is it <|im_end|> so?")
-	seen := b.script(memory.Turn{Text: "Yes."})
-	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"And now?"}]}`).want(202)
-	used := b.call(t, "one", "GET", c+"/context", "").want(200).number("used")
-	b.says(t, c, "So?")
+	b := apptest.New(t)
+	c := b.Space(t, "ada", "memgpt")
+	b.Script(apptest.Calls(t, "conversation_search", args{"query": "x", "request_heartbeat": true}, "archival_insert", args{"content": "tea"}), memory.Turn{Text: "Yes."})
+	b.Says(t, c, "Is it <|im_end|> so?")
+	seen := b.Script(memory.Turn{Text: "Yes."})
+	b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"And now?"}]}`).Want(202)
+	used := b.Call(t, "one", "GET", c+"/context", "").Want(200).Number("used")
+	b.Says(t, c, "So?")
 	got := tokensOf(t, &(*seen)[0])
 	if slack := float64(len((*seen)[0].Turns)) * 30; float64(got) > used+10 || float64(got) < used-slack {
 		t.Errorf("the context has %v tokens, the request %d", used, got)
@@ -137,7 +124,7 @@ func TestContextIsTheRequest(t *testing.T) {
 // C146, C151, and the chain of fallbacks: the agent never stops, however the summary's model fails.
 func TestSummaryFallbacks(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	long := strings.Repeat("We walked along the harbor and counted boats. ", 40)
 	answer := func(v any) (memory.Answer, error) {
 		raw, err := json.Marshal(v)
@@ -157,23 +144,23 @@ func TestSummaryFallbacks(t *testing.T) {
 		"empty":       {func(memory.Call) (memory.Answer, error) { return answer(args{"summary": " "}) }, "left the window without a summary"},
 		"unreachable": {func(memory.Call) (memory.Answer, error) { return memory.Answer{}, fault.New(fault.Unavailable, "down") }, "left the window without a summary"},
 	} {
-		collection := b.agentWith(t, name, `{"window":5000}`)
-		b.script(memory.Turn{Text: "Yes."})
+		collection := b.Agent(t, name, `{"window":5000}`)
+		b.Script(memory.Turn{Text: "Yes."})
 		b.Model.AnswerCalls(c.asks)
 		// Messages of the person alone: there is no turn of the assistant to cut before.
 		for range 16 {
-			b.call(t, "one", "POST", collection+"/messages", encode(t, args{"messages": []args{{"content": long}}, "on_duplicate": "keep"})).want(202)
+			b.Call(t, "one", "POST", collection+"/messages", apptest.JSON(t, args{"messages": []args{{"content": long}}, "on_duplicate": "keep"})).Want(202)
 		}
-		run := b.says(t, collection, "Hello")
-		if run.text("state") != "done" { // an endpoint that is down is tried again
+		run := b.Says(t, collection, "Hello")
+		if run.Text("state") != "done" { // an endpoint that is down is tried again
 			b.Pass(3e9)
 			if _, err := b.Work(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			run = b.call(t, "one", "GET", collection+"/runs/"+run.text("id"), "").want(200)
+			run = b.Call(t, "one", "GET", collection+"/runs/"+run.Text("id"), "").Want(200)
 		}
-		summary := b.call(t, "one", "GET", collection+"/notes?kind=summary", "").want(200).text("items.0.content")
-		if run.text("stop_reason") != "text" || !strings.Contains(summary, c.want) || len(strings.Fields(summary)) > 101 {
+		summary := b.Call(t, "one", "GET", collection+"/notes?kind=summary", "").Want(200).Text("items.0.content")
+		if run.Text("stop_reason") != "text" || !strings.Contains(summary, c.want) || len(strings.Fields(summary)) > 101 {
 			t.Errorf("%s: %.300s; the summary is %.300s", name, run.Body, summary)
 		}
 	}
@@ -182,13 +169,13 @@ func TestSummaryFallbacks(t *testing.T) {
 // A model that is down makes a run wait, and then fail; a run that has failed says why.
 func TestRunWithBrokenModel(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "ada", "memgpt")
+	b := apptest.New(t)
+	c := b.Space(t, "ada", "memgpt")
 	b.Model.AnswerTurns(func(memory.Dialogue) (memory.TurnResult, error) {
 		return memory.TurnResult{}, fault.New(fault.Unavailable, "the endpoint failed (500)")
 	})
-	run := b.says(t, c, "Hello")
-	if run.text("state") != "queued" || !strings.Contains(run.text("error"), "(500)") {
+	run := b.Says(t, c, "Hello")
+	if run.Text("state") != "queued" || !strings.Contains(run.Text("error"), "(500)") {
 		t.Errorf("the run is %s", run.Body)
 	}
 	for range 6 {
@@ -197,12 +184,12 @@ func TestRunWithBrokenModel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	failed := b.call(t, "one", "GET", c+"/runs/"+run.text("id"), "").want(200)
-	if failed.text("state") != "failed" || failed.text("stop_reason") != "error" || !strings.Contains(failed.text("error"), "(500)") {
+	failed := b.Call(t, "one", "GET", c+"/runs/"+run.Text("id"), "").Want(200)
+	if failed.Text("state") != "failed" || failed.Text("stop_reason") != "error" || !strings.Contains(failed.Text("error"), "(500)") {
 		t.Errorf("the run is %s", failed.Body)
 	}
-	b.script(memory.Turn{Text: "Hello."})
-	if again := b.says(t, c, "Are you back?"); again.text("reply") != "Hello." {
+	b.Script(memory.Turn{Text: "Hello."})
+	if again := b.Says(t, c, "Are you back?"); again.Text("reply") != "Hello." {
 		t.Errorf("the next run is %s", again.Body)
 	}
 }
@@ -210,29 +197,29 @@ func TestRunWithBrokenModel(t *testing.T) {
 // C132, C133: the agent pages through a search until it finds a fact, and follows keys to a value, in one user turn.
 func TestScriptedSearches(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "ada", "memgpt")
+	b := apptest.New(t)
+	c := b.Space(t, "ada", "memgpt")
 	for i := range 14 {
-		b.did(t, c, "archival_insert", args{"content": fmt.Sprintf("Lighthouse report number %d: nothing to see at the lighthouse.", i)})
+		b.Did(t, c, "archival_insert", args{"content": fmt.Sprintf("Lighthouse report number %d: nothing to see at the lighthouse.", i)})
 	}
-	b.did(t, c, "archival_insert", args{"content": "In a note about a lighthouse far away, long after all the others and with many other words about weather and fish and ropes, there is the answer: 42 boats."})
+	b.Did(t, c, "archival_insert", args{"content": "In a note about a lighthouse far away, long after all the others and with many other words about weather and fish and ropes, there is the answer: 42 boats."})
 	page := 0
-	b.converse(func(d memory.Dialogue) memory.Turn {
+	b.Converse(func(d memory.Dialogue) memory.Turn {
 		last := d.Turns[len(d.Turns)-1]
 		if strings.Contains(last.Text, "42 boats") {
-			return b.calls(t, "send_message", args{"message": fmt.Sprintf("42, on page %d.", page)})
+			return apptest.Calls(t, "send_message", args{"message": fmt.Sprintf("42, on page %d.", page)})
 		}
 		page++
-		return b.calls(t, "archival_search", args{"query": "lighthouse report number", "page": page, "request_heartbeat": true})
+		return apptest.Calls(t, "archival_search", args{"query": "lighthouse report number", "page": page, "request_heartbeat": true})
 	})
-	if run := b.says(t, c, "How many boats?"); !strings.HasPrefix(run.text("reply"), "42, on page ") || run.text("reply") == "42, on page 1." {
+	if run := b.Says(t, c, "How many boats?"); !strings.HasPrefix(run.Text("reply"), "42, on page ") || run.Text("reply") == "42, on page 1." {
 		t.Errorf("paging: %.800s", run.Body)
 	}
 	for key, value := range map[string]string{"alpha": "bravo", "bravo": "charlie", "charlie": "delta", "delta": "the end"} {
-		b.did(t, c, "archival_insert", args{"content": fmt.Sprintf("key %s has value %s", key, value)})
+		b.Did(t, c, "archival_insert", args{"content": fmt.Sprintf("key %s has value %s", key, value)})
 	}
 	hops := 0
-	b.converse(func(d memory.Dialogue) memory.Turn {
+	b.Converse(func(d memory.Dialogue) memory.Turn {
 		last := d.Turns[len(d.Turns)-1]
 		key := "alpha"
 		if last.Role == memory.RoleTool {
@@ -243,12 +230,12 @@ func TestScriptedSearches(t *testing.T) {
 			}
 		}
 		if key == "the end" {
-			return b.calls(t, "send_message", args{"message": fmt.Sprintf("the end after %d hops", hops)})
+			return apptest.Calls(t, "send_message", args{"message": fmt.Sprintf("the end after %d hops", hops)})
 		}
 		hops++
-		return b.calls(t, "archival_search", args{"query": "key " + key + " has value", "top_k": 20, "request_heartbeat": true})
+		return apptest.Calls(t, "archival_search", args{"query": "key " + key + " has value", "top_k": 20, "request_heartbeat": true})
 	})
-	if run := b.says(t, c, "Follow alpha."); run.text("reply") != "the end after 4 hops" {
+	if run := b.Says(t, c, "Follow alpha."); run.Text("reply") != "the end after 4 hops" {
 		t.Errorf("hops: %.800s", run.Body)
 	}
 }
@@ -256,18 +243,18 @@ func TestScriptedSearches(t *testing.T) {
 // A fork in the middle of a run has what was committed; its own runs go on from there, and the base's is unaffected.
 func TestForkInARun(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	made := b.call(t, "one", "POST", "/v1/collections", `{"name":"base","policy":"memgpt","policy_config":{"approve":["archival_insert"]}}`).want(201)
-	c := "/v1/collections/" + made.text("id")
-	b.script(b.calls(t, "archival_insert", args{"content": "x"}), memory.Turn{Text: "Done."})
-	run := b.says(t, c, "Store it.")
-	fork := b.call(t, "one", "POST", c+"/clone", `{"name":"fork"}`).want(201)
-	f := "/v1/collections/" + fork.text("id")
-	if got := b.call(t, "one", "GET", f+"/runs/"+run.text("id"), "").want(200); got.text("state") != "cancelled" || got.length("steps") != 1 {
+	b := apptest.New(t)
+	made := b.Call(t, "one", "POST", "/v1/collections", `{"name":"base","policy":"memgpt","policy_config":{"approve":["archival_insert"]}}`).Want(201)
+	c := "/v1/collections/" + made.Text("id")
+	b.Script(apptest.Calls(t, "archival_insert", args{"content": "x"}), memory.Turn{Text: "Done."})
+	run := b.Says(t, c, "Store it.")
+	fork := b.Call(t, "one", "POST", c+"/clone", `{"name":"fork"}`).Want(201)
+	f := "/v1/collections/" + fork.Text("id")
+	if got := b.Call(t, "one", "GET", f+"/runs/"+run.Text("id"), "").Want(200); got.Text("state") != "cancelled" || got.Length("steps") != 1 {
 		t.Errorf("in the fork the run is %s", got.Body)
 	}
-	seen := b.script(memory.Turn{Text: "Hello."})
-	if got := b.says(t, f, "Hello?"); got.text("reply") != "Hello." {
+	seen := b.Script(memory.Turn{Text: "Hello."})
+	if got := b.Says(t, f, "Hello?"); got.Text("reply") != "Hello." {
 		t.Errorf("the fork's run is %s", got.Body)
 	}
 	found := false
@@ -277,7 +264,7 @@ func TestForkInARun(t *testing.T) {
 	if !found {
 		t.Errorf("the fork's model saw %+v", (*seen)[0].Turns[1:])
 	}
-	if got := b.call(t, "one", "GET", c+"/runs/"+run.text("id"), "").want(200); got.text("state") != "requires_action" {
+	if got := b.Call(t, "one", "GET", c+"/runs/"+run.Text("id"), "").Want(200); got.Text("state") != "requires_action" {
 		t.Errorf("in the base the run is %s", got.Body)
 	}
 }
@@ -285,28 +272,28 @@ func TestForkInARun(t *testing.T) {
 // Runs of one agent go in the order of their events, also when they are posted while another one waits its turn.
 func TestRunsInOrder(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "ada", "memgpt")
+	b := apptest.New(t)
+	c := b.Space(t, "ada", "memgpt")
 	var order []string
-	b.converse(func(d memory.Dialogue) memory.Turn {
+	b.Converse(func(d memory.Dialogue) memory.Turn {
 		last := d.Turns[len(d.Turns)-1]
 		if last.Role == memory.RoleUser {
 			order = append(order, last.Text)
-			return b.calls(t, "conversation_search", args{"query": last.Text, "request_heartbeat": true})
+			return apptest.Calls(t, "conversation_search", args{"query": last.Text, "request_heartbeat": true})
 		}
 		return memory.Turn{Text: "Done."}
 	})
 	for i := range 4 {
-		b.call(t, "one", "POST", c+"/events", fmt.Sprintf(`{"content":"event %d"}`, i), "Idempotency-Key", fmt.Sprint("e", i)).want(http.StatusAccepted)
+		b.Call(t, "one", "POST", c+"/events", fmt.Sprintf(`{"content":"event %d"}`, i), "Idempotency-Key", fmt.Sprint("e", i)).Want(http.StatusAccepted)
 	}
-	again := b.call(t, "one", "POST", c+"/events", `{"content":"event 0"}`, "Idempotency-Key", "e0").want(http.StatusAccepted)
+	again := b.Call(t, "one", "POST", c+"/events", `{"content":"event 0"}`, "Idempotency-Key", "e0").Want(http.StatusAccepted)
 	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(order, ","); got != "event 0,event 1,event 2,event 3" {
 		t.Errorf("the runs went %s", got)
 	}
-	if runs := b.call(t, "one", "GET", c+"/runs", "").want(200); runs.length("items") != 4 || runs.text("items.3.id") != again.text("run") {
+	if runs := b.Call(t, "one", "GET", c+"/runs", "").Want(200); runs.Length("items") != 4 || runs.Text("items.3.id") != again.Text("run") {
 		t.Errorf("runs: %s", runs.Body)
 	}
 }
@@ -315,9 +302,9 @@ func TestRunsInOrder(t *testing.T) {
 // summary is made from the one before it; and what is summed up are texts, never calls with their ids.
 func TestFlushes(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	for evict, bounds := range map[float64][2]float64{.2: {2, 5}, .8: {11, 14}} {
-		c := b.agentWith(t, fmt.Sprintf("evicts-%g", evict), fmt.Sprintf(`{"window":20000,"evict":%g}`, evict))
+		c := b.Agent(t, fmt.Sprintf("evicts-%g", evict), fmt.Sprintf(`{"window":20000,"evict":%g}`, evict))
 		var asked []memgpt.SummaryInput
 		b.Model.AnswerCalls(func(call memory.Call) (memory.Answer, error) {
 			in, _ := call.Input.(memgpt.SummaryInput)
@@ -325,20 +312,20 @@ func TestFlushes(t *testing.T) {
 			raw, err := json.Marshal(args{"summary": fmt.Sprintf("Summary number %d.", len(asked))})
 			return memory.Answer{JSON: raw, Analyst: memory.AnalystModel}, err
 		})
-		b.script(b.calls(t, "core_memory_append", args{"label": "human", "content": "greets", "request_heartbeat": true}), b.calls(t, "send_message", args{"message": "Good evening to you."}))
-		b.says(t, c, "Good evening.")
+		b.Script(apptest.Calls(t, "core_memory_append", args{"label": "human", "content": "greets", "request_heartbeat": true}), apptest.Calls(t, "send_message", args{"message": "Good evening to you."}))
+		b.Says(t, c, "Good evening.")
 		for i := range 16 {
-			b.call(t, "one", "POST", c+"/messages", encode(t, args{"messages": []args{
+			b.Call(t, "one", "POST", c+"/messages", apptest.JSON(t, args{"messages": []args{
 				{"content": fmt.Sprintf("Boat %02d passed. %s", i, strings.Repeat("The harbor was calm. ", 20))}, {"role": "assistant", "content": fmt.Sprintf("I saw boat %02d.", i)},
-			}})).want(202)
+			}})).Want(202)
 		}
 		for n := 1; n <= 2; n++ {
-			b.call(t, "one", "POST", c+"/flush", `{"force":true}`).want(202)
+			b.Call(t, "one", "POST", c+"/flush", `{"force":true}`).Want(202)
 			if _, err := b.Work(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			summary := b.call(t, "one", "GET", c+"/notes?kind=summary", "").want(200)
-			if got := summary.text("items.0.content"); got != fmt.Sprintf("Summary number %d.", n) || len(asked) != n {
+			summary := b.Call(t, "one", "GET", c+"/notes?kind=summary", "").Want(200)
+			if got := summary.Text("items.0.content"); got != fmt.Sprintf("Summary number %d.", n) || len(asked) != n {
 				t.Fatalf("flush %d: %d were asked for; %s", n, len(asked), summary.Body)
 			}
 		}
@@ -354,7 +341,7 @@ func TestFlushes(t *testing.T) {
 		if asked[0].Old != "" || asked[1].Old != "Summary number 1." {
 			t.Errorf("C119: the summaries before are %q and %q", asked[0].Old, asked[1].Old)
 		}
-		all := encode(t, args{"asked": asked})
+		all := apptest.JSON(t, args{"asked": asked})
 		if strings.Contains(all, "arguments") || strings.Contains(all, "send_message") || strings.Contains(all, "core_memory_append") || strings.Count(all, "Good evening to you.") != 1 {
 			t.Errorf("what is summed up is %.1500s", all)
 		}

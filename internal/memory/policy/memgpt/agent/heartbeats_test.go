@@ -1,4 +1,4 @@
-package api_test
+package agent_test
 
 import (
 	"fmt"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
 // later advances the clock and runs what is due.
-func (b *system) later(t *testing.T, d time.Duration) {
+func later(t *testing.T, b *apptest.System, d time.Duration) {
 	t.Helper()
 	b.Pass(d)
 	if _, err := b.Work(t.Context()); err != nil {
@@ -24,12 +25,12 @@ func (b *system) later(t *testing.T, d time.Duration) {
 }
 
 // kinds returns the types of an agent's runs, newest first.
-func (b *system) kinds(t *testing.T, c string) string {
+func kinds(t *testing.T, b *apptest.System, c string) string {
 	t.Helper()
-	list := b.call(t, "one", "GET", c+"/runs", "").want(200)
-	out := make([]string, list.length("items"))
+	list := b.Call(t, "one", "GET", c+"/runs", "").Want(200)
+	out := make([]string, list.Length("items"))
 	for i := range out {
-		out[i] = list.text(fmt.Sprintf("items.%d.type", i))
+		out[i] = list.Text(fmt.Sprintf("items.%d.type", i))
 	}
 	return strings.Join(out, " ")
 }
@@ -38,73 +39,73 @@ func (b *system) kinds(t *testing.T, c string) string {
 // puts the next one off, and so does a pause of up to 360 minutes.
 func TestHeartbeats(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.agentWith(t, "beating", `{"heartbeat_minutes":30}`)
-	seen := b.script(memory.Turn{Text: "Done."})
+	b := apptest.New(t)
+	c := b.Agent(t, "beating", `{"heartbeat_minutes":30}`)
+	seen := b.Script(memory.Turn{Text: "Done."})
 	expect := func(want string) {
 		t.Helper()
-		if got := b.kinds(t, c); got != want {
+		if got := kinds(t, b, c); got != want {
 			t.Errorf("the runs are %q, want %q", got, want)
 		}
 	}
-	b.later(t, 31*time.Minute)
+	later(t, b, 31*time.Minute)
 	expect("") // nothing has ever happened
-	b.says(t, c, "Hello")
-	b.later(t, 29*time.Minute)
+	b.Says(t, c, "Hello")
+	later(t, b, 29*time.Minute)
 	expect("message")
-	b.later(t, 2*time.Minute)
+	later(t, b, 2*time.Minute)
 	expect("heartbeat message")
 	if last := (*seen)[1].Turns[len((*seen)[1].Turns)-1]; last.Role != memory.RoleUser || !strings.Contains(last.Text, `<event type="heartbeat">`) {
 		t.Errorf("the model saw %+v", last)
 	}
-	b.later(t, 31*time.Minute)
+	later(t, b, 31*time.Minute)
 	expect("heartbeat heartbeat message")
-	b.later(t, 20*time.Minute)
-	b.says(t, c, "Still here.")
-	b.later(t, 20*time.Minute) // 40 after the last heartbeat, 20 after the message
+	later(t, b, 20*time.Minute)
+	b.Says(t, c, "Still here.")
+	later(t, b, 20*time.Minute) // 40 after the last heartbeat, 20 after the message
 	expect("message heartbeat heartbeat message")
-	b.later(t, 11*time.Minute)
+	later(t, b, 11*time.Minute)
 	expect("heartbeat message heartbeat heartbeat message")
 
-	pause := func(minutes int) response {
-		return b.call(t, "one", "POST", c+"/heartbeats/pause", fmt.Sprintf(`{"minutes":%d}`, minutes))
+	pause := func(minutes int) apptest.Response {
+		return b.Call(t, "one", "POST", c+"/heartbeats/pause", fmt.Sprintf(`{"minutes":%d}`, minutes))
 	}
-	got := pause(360).want(200)
-	if got.number("every_minutes") != 30 || got.text("paused_until") != b.Clock().Add(6*time.Hour).Format("2006-01-02T15:04:05Z") {
+	got := pause(360).Want(200)
+	if got.Number("every_minutes") != 30 || got.Text("paused_until") != b.Clock().Add(6*time.Hour).Format("2006-01-02T15:04:05Z") {
 		t.Errorf("the pause is %s", got.Body)
 	}
-	b.says(t, c, "Sleep well.")
+	b.Says(t, c, "Sleep well.")
 	if turns := (*seen)[len(*seen)-1].Turns; !strings.Contains(fmt.Sprint(turns), "There are no regular heartbeats until") {
 		t.Errorf("the model does not know of the pause: %+v", turns)
 	}
 	for range 11 {
-		b.later(t, 32*time.Minute)
+		later(t, b, 32*time.Minute)
 	}
 	expect("message heartbeat message heartbeat heartbeat message")
-	b.later(t, 10*time.Minute)
+	later(t, b, 10*time.Minute)
 	expect("heartbeat message heartbeat message heartbeat heartbeat message")
 	// A pause ends early, and the last one counts.
-	pause(300).want(200)
-	b.later(t, 40*time.Minute)
+	pause(300).Want(200)
+	later(t, b, 40*time.Minute)
 	expect("heartbeat message heartbeat message heartbeat heartbeat message")
-	pause(0).want(200)
-	b.later(t, 0)
+	pause(0).Want(200)
+	later(t, b, 0)
 	expect("heartbeat heartbeat message heartbeat message heartbeat heartbeat message")
 
-	pause(361).refused(422, fault.Invalid, "minutes")
-	pause(-1).refused(422, fault.Invalid, "minutes")
-	b.call(t, "one", "POST", c+"/heartbeats/pause", `{}`).refused(422, fault.Invalid, "minutes")
-	b.call(t, "reader", "POST", c+"/heartbeats/pause", `{"minutes":1}`).refused(403, fault.Forbidden, "")
-	b.call(t, "two", "POST", c+"/heartbeats/pause", `{"minutes":1}`).refused(404, fault.NotFound, "")
-	b.call(t, "one", "POST", b.agentWith(t, "still", `{}`)+"/heartbeats/pause", `{"minutes":1}`).refused(422, fault.Invalid, "")
-	b.call(t, "one", "POST", b.space(t, "plain", "amem")+"/heartbeats/pause", `{"minutes":1}`).refused(422, fault.Invalid, "")
+	pause(361).Refused(422, fault.Invalid, "minutes")
+	pause(-1).Refused(422, fault.Invalid, "minutes")
+	b.Call(t, "one", "POST", c+"/heartbeats/pause", `{}`).Refused(422, fault.Invalid, "minutes")
+	b.Call(t, "reader", "POST", c+"/heartbeats/pause", `{"minutes":1}`).Refused(403, fault.Forbidden, "")
+	b.Call(t, "two", "POST", c+"/heartbeats/pause", `{"minutes":1}`).Refused(404, fault.NotFound, "")
+	b.Call(t, "one", "POST", b.Agent(t, "still", `{}`)+"/heartbeats/pause", `{"minutes":1}`).Refused(422, fault.Invalid, "")
+	b.Call(t, "one", "POST", b.Space(t, "plain", "amem")+"/heartbeats/pause", `{"minutes":1}`).Refused(422, fault.Invalid, "")
 	for _, bad := range []string{"-1", "10081", `"daily"`} {
-		b.call(t, "one", "POST", "/v1/collections", `{"name":"bad","policy":"memgpt","policy_config":{"heartbeat_minutes":`+bad+`}}`).refused(422, fault.Invalid, "policy_config.heartbeat_minutes")
+		b.Call(t, "one", "POST", "/v1/collections", `{"name":"bad","policy":"memgpt","policy_config":{"heartbeat_minutes":`+bad+`}}`).Refused(422, fault.Invalid, "policy_config.heartbeat_minutes")
 	}
 	// Without the setting there are none any more.
-	b.call(t, "one", "PATCH", c, `{"policy_config":{"heartbeat_minutes":0}}`).want(200)
+	b.Call(t, "one", "PATCH", c, `{"policy_config":{"heartbeat_minutes":0}}`).Want(200)
 	n := len(*seen)
-	b.later(t, 2*time.Hour)
+	later(t, b, 2*time.Hour)
 	if len(*seen) != n {
 		t.Error("a heartbeat came although they are off")
 	}
@@ -113,11 +114,11 @@ func TestHeartbeats(t *testing.T) {
 // A heartbeat fires only when the agent is idle: while a run waits for its turn, there is none.
 func TestHeartbeatOfABusyAgent(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.agentWith(t, "busy", `{"heartbeat_minutes":30}`)
-	b.script(memory.Turn{Text: "Done."})
-	b.says(t, c, "Hello")
-	b.call(t, "one", "POST", c+"/events", `{"content":"Work for hours."}`).want(http.StatusAccepted)
+	b := apptest.New(t)
+	c := b.Agent(t, "busy", `{"heartbeat_minutes":30}`)
+	b.Script(memory.Turn{Text: "Done."})
+	b.Says(t, c, "Hello")
+	b.Call(t, "one", "POST", c+"/events", `{"content":"Work for hours."}`).Want(http.StatusAccepted)
 	b.Pass(31 * time.Minute)
 	id := uuid.MustParse(strings.TrimPrefix(c, "/v1/collections/"))
 	s := grant.Job(b.Scopes["one"].Scope.Tenant(), uuid.New())
@@ -128,12 +129,12 @@ func TestHeartbeatOfABusyAgent(t *testing.T) {
 	if err := b.Engine.RunPolicy(t.Context(), s, tasks[0]); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.kinds(t, c); got != "message message" {
+	if got := kinds(t, b, c); got != "message message" {
 		t.Errorf("the runs are %q", got)
 	}
-	b.later(t, 0)
-	b.later(t, 31*time.Minute)
-	if got := b.kinds(t, c); got != "heartbeat message message" {
+	later(t, b, 0)
+	later(t, b, 31*time.Minute)
+	if got := kinds(t, b, c); got != "heartbeat message message" {
 		t.Errorf("later the runs are %q", got)
 	}
 }
@@ -141,26 +142,26 @@ func TestHeartbeatOfABusyAgent(t *testing.T) {
 // C152: without force nothing is evicted while the window is not full; with force, at once.
 func TestFlushRoute(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "ada", "memgpt")
+	b := apptest.New(t)
+	c := b.Space(t, "ada", "memgpt")
 	long := strings.Repeat("We walked along the harbor and counted boats. ", 20)
 	for i := range 6 {
-		b.call(t, "one", "POST", c+"/messages", encode(t, args{"messages": []args{{"user": fmt.Sprint(i, long), "assistant": "I see."}}})).want(202)
+		b.Call(t, "one", "POST", c+"/messages", apptest.JSON(t, args{"messages": []args{{"user": fmt.Sprint(i, long), "assistant": "I see."}}})).Want(202)
 	}
 	flush := func(body string) float64 {
 		t.Helper()
-		job := b.call(t, "one", "POST", c+"/flush", body).want(202).text("job.id")
+		job := b.Call(t, "one", "POST", c+"/flush", body).Want(202).Text("job.id")
 		if _, err := b.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		done := b.call(t, "one", "GET", "/v1/jobs/"+job, "").want(200)
-		if done.text("state") != "done" || done.text("kind") != "flush" {
+		done := b.Call(t, "one", "GET", "/v1/jobs/"+job, "").Want(200)
+		if done.Text("state") != "done" || done.Text("kind") != "flush" {
 			t.Fatalf("the job is %s", done.Body)
 		}
-		return done.number("result.evicted")
+		return done.Number("result.evicted")
 	}
 	tokens := func(part int) float64 {
-		return b.call(t, "one", "GET", c+"/context", "").want(200).number(fmt.Sprintf("parts.%d.tokens", part))
+		return b.Call(t, "one", "GET", c+"/context", "").Want(200).Number(fmt.Sprintf("parts.%d.tokens", part))
 	}
 	before := tokens(5)
 	if flush("") != 0 || flush(`{"force":false}`) != 0 || tokens(5) != before || tokens(4) != 0 {
@@ -172,7 +173,7 @@ func TestFlushRoute(t *testing.T) {
 	if now := tokens(5); now >= before*0.6 || tokens(4) == 0 {
 		t.Errorf("after the flush there are %v tokens of messages, before %v", now, before)
 	}
-	if n := b.call(t, "one", "GET", c+"/messages", "").want(200).length("items"); n != 12 {
+	if n := b.Call(t, "one", "GET", c+"/messages", "").Want(200).Length("items"); n != 12 {
 		t.Errorf("%d messages are in recall storage", n)
 	}
 	// Down to the last message, and never an error.
@@ -182,17 +183,17 @@ func TestFlushRoute(t *testing.T) {
 	if n := flush(`{"force":true}`); n != 0 || tokens(5) == 0 {
 		t.Errorf("%v messages left at the end; %v tokens stay", n, tokens(5))
 	}
-	one, two := b.call(t, "one", "POST", c+"/flush", `{"force":true}`).want(202), b.call(t, "one", "POST", c+"/flush", `{"force":true}`).want(202)
-	if one.text("job.id") != two.text("job.id") {
+	one, two := b.Call(t, "one", "POST", c+"/flush", `{"force":true}`).Want(202), b.Call(t, "one", "POST", c+"/flush", `{"force":true}`).Want(202)
+	if one.Text("job.id") != two.Text("job.id") {
 		t.Error("the same flush waits twice")
 	}
-	empty := b.space(t, "empty", "memgpt")
+	empty := b.Space(t, "empty", "memgpt")
 	c = empty
 	if flush(`{"force":true}`) != 0 {
 		t.Error("something left an empty window")
 	}
-	b.call(t, "one", "POST", c+"/flush", `{"force":1}`).refused(422, fault.Invalid, "force")
-	b.call(t, "reader", "POST", c+"/flush", "").refused(403, fault.Forbidden, "")
-	b.call(t, "two", "POST", c+"/flush", "").refused(404, fault.NotFound, "")
-	b.call(t, "one", "POST", b.space(t, "plain", "amem")+"/flush", "").refused(422, fault.Invalid, "")
+	b.Call(t, "one", "POST", c+"/flush", `{"force":1}`).Refused(422, fault.Invalid, "force")
+	b.Call(t, "reader", "POST", c+"/flush", "").Refused(403, fault.Forbidden, "")
+	b.Call(t, "two", "POST", c+"/flush", "").Refused(404, fault.NotFound, "")
+	b.Call(t, "one", "POST", b.Space(t, "plain", "amem")+"/flush", "").Refused(422, fault.Invalid, "")
 }
