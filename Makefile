@@ -124,7 +124,7 @@ test/commands: services encoder ## Run the tests of the commands, which start th
 # The packages over a store, which their tests run on the embedded engine by default. Of the engine and the API those run in which
 # calls meet, where the engines differ most; "make nightly" runs all.
 OVER_STORE := ./internal/memory ./internal/memory/notes ./internal/clone ./internal/worker
-STORIES    := internal/memory/engine internal/api internal/memory/files $(addprefix internal/memory/policy/,layered/layers memgpt/agent memoryos/tiers)
+STORIES    := internal/memory/engine internal/api internal/memory/files $(addprefix internal/memory/policy/,layered/layers memgpt/agent memgpt/letta memoryos/tiers)
 ON_POSTGRES = SLIPBOX_TEST_ENGINE=postgres $(GOTEST) -parallel=8
 
 .PHONY: test/postgres

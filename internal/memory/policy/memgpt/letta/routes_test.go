@@ -1,4 +1,4 @@
-package api_test
+package letta_test
 
 import (
 	"encoding/json"
@@ -38,10 +38,10 @@ const lettaFile = `{"agents":[{"name":"Sam","memory_blocks":[],"tools":[],"tool_
 // rules of tools. What is not carried is listed, and secrets are nowhere.
 func TestAgentFile(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "sam", "memgpt")
-	got := b.call(t, "one", "POST", c+"/agent-file", lettaFile).want(http.StatusAccepted)
-	if got.text("agent") != "Sam" || got.number("messages") != 5 || got.number("tool_rules") != 1 || got.length("blocks") != 2 || got.text("tools.0") != "send_message" {
+	b := apptest.New(t)
+	c := b.Space(t, "sam", "memgpt")
+	got := b.Call(t, "one", "POST", c+"/agent-file", lettaFile).Want(http.StatusAccepted)
+	if got.Text("agent") != "Sam" || got.Number("messages") != 5 || got.Number("tool_rules") != 1 || got.Length("blocks") != 2 || got.Text("tools.0") != "send_message" {
 		t.Errorf("the report is %s", got.Body)
 	}
 	var report struct {
@@ -63,21 +63,21 @@ func TestAgentFile(t *testing.T) {
 			t.Errorf("%s is not among what is not carried: %v", path, paths)
 		}
 	}
-	results := b.call(t, "one", "GET", "/v1/jobs/"+got.text("job.id")+"/results", "").want(http.StatusOK)
+	results := b.Call(t, "one", "GET", "/v1/jobs/"+got.Text("job.id")+"/results", "").Want(http.StatusOK)
 	if strings.Contains(results.Body.String(), `"error"`) {
 		t.Errorf("results: %s", results.Body)
 	}
-	if persona := b.call(t, "one", "GET", c+"/blocks/persona", "").want(http.StatusOK); persona.text("value") != "I am Sam." || persona.at("read_only") != true || persona.number("limit") != 65536 {
+	if persona := b.Call(t, "one", "GET", c+"/blocks/persona", "").Want(http.StatusOK); persona.Text("value") != "I am Sam." || persona.At("read_only") != true || persona.Number("limit") != 65536 {
 		t.Errorf("persona is %s", persona.Body)
 	}
-	if human := b.call(t, "one", "GET", c+"/blocks/human", "").want(http.StatusOK); human.text("value") != "Has a dog." || human.text("description") != "The human." || human.number("limit") != 20000 {
+	if human := b.Call(t, "one", "GET", c+"/blocks/human", "").Want(http.StatusOK); human.Text("value") != "Has a dog." || human.Text("description") != "The human." || human.Number("limit") != 20000 {
 		t.Errorf("human is %s", human.Body)
 	}
-	found := b.Use(t, c, "conversation_search", args{"query": "name of the dog"})
+	found := b.Use(t, c, "conversation_search", map[string]any{"query": "name of the dog"})
 	if text := found.Text("result"); !strings.Contains(text, "My dog is called Rex.") || !strings.Contains(text, "Nice name!") || strings.Contains(text, "call-1") {
 		t.Errorf("recall has %s", found.Body)
 	}
-	seen := b.Script(apptest.Calls(t, "send_message", args{"message": "Rex."}))
+	seen := b.Script(apptest.Calls(t, "send_message", map[string]any{"message": "Rex."}))
 	b.Says(t, c, "What is my dog called?")
 	var shape []string
 	for _, turn := range (*seen)[0].Turns[1:] {
@@ -90,13 +90,13 @@ func TestAgentFile(t *testing.T) {
 		t.Errorf("the request has %v", shape)
 	}
 
-	before := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK).length("items")
-	again := b.call(t, "one", "POST", c+"/agent-file", lettaFile).want(http.StatusAccepted)
-	if n := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK).length("items"); again.length("blocks") != 0 || n != before {
+	before := b.Call(t, "one", "GET", c+"/messages", "").Want(http.StatusOK).Length("items")
+	again := b.Call(t, "one", "POST", c+"/agent-file", lettaFile).Want(http.StatusAccepted)
+	if n := b.Call(t, "one", "GET", c+"/messages", "").Want(http.StatusOK).Length("items"); again.Length("blocks") != 0 || n != before {
 		t.Errorf("the second import writes %d messages, and %s", n-before, again.Body)
 	}
-	out := b.call(t, "one", "GET", c+"/agent-file", "").want(http.StatusOK).Body.String()
-	collection := b.call(t, "one", "GET", c, "").want(http.StatusOK).Body.String()
+	out := b.Call(t, "one", "GET", c+"/agent-file", "").Want(http.StatusOK).Body.String()
+	collection := b.Call(t, "one", "GET", c, "").Want(http.StatusOK).Body.String()
 	for _, secret := range []string{"hunter2", "hunter3", "os.system", "DICE_KEY"} {
 		if strings.Contains(out+collection, secret) {
 			t.Errorf("%s was stored", secret)
@@ -110,8 +110,8 @@ func TestAgentFile(t *testing.T) {
 // The older form has one agent at the top.
 func TestOldAgentFile(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "old", "memgpt")
+	b := apptest.New(t)
+	c := b.Space(t, "old", "memgpt")
 	const file = `{"agent_type":"memgpt_agent","core_memory":[{"created_at":"2025-04-01T03:47:27","description":null,"is_template":false,"label":"human","limit":5000,"metadata_":{},"template_name":null,"updated_at":"2025-04-01T03:47:27","value":"First name: Chad"}],
 		"created_at":"2025-04-01T03:47:27","description":"x","embedding_config":{"embedding_dim":1536},"llm_config":{"model":"gpt-4"},"message_buffer_autoclear":false,"in_context_message_indices":[0,2],
 		"messages":[{"created_at":"2025-04-01T03:47:27.492924","group_id":null,"model":"gpt-4","name":null,"role":"system","content":[{"type":"text","text":"You are Letta"}],"tool_call_id":null,"tool_calls":[],"tool_returns":[],"updated_at":"2025-04-01T03:47:27"},
@@ -119,16 +119,16 @@ func TestOldAgentFile(t *testing.T) {
 			{"created_at":"2025-04-01T03:47:29","role":"assistant","content":[{"type":"text","text":"So do I."}],"tool_calls":[],"tool_returns":[]}],
 		"metadata_":null,"multi_agent_group":null,"name":"memgpt_agent","system":"You are Letta","tags":[{"tag":"x"}],"tool_exec_environment_variables":[{"created_at":"x","key":"TAVILY_KEY","value":"hunter2","description":null,"updated_at":"x"}],
 		"tool_rules":[],"tools":[{"name":"core_memory_append","source_code":null,"json_schema":{}}],"updated_at":"x","version":"0.6.47"}`
-	got := b.call(t, "one", "POST", c+"/agent-file", file).want(http.StatusAccepted)
-	if got.number("messages") != 3 || got.text("blocks.0") != "human" || got.text("tools.0") != "core_memory_append" || strings.Contains(got.Body.String(), "hunter2") || !strings.Contains(got.Body.String(), "TAVILY_KEY") {
+	got := b.Call(t, "one", "POST", c+"/agent-file", file).Want(http.StatusAccepted)
+	if got.Number("messages") != 3 || got.Text("blocks.0") != "human" || got.Text("tools.0") != "core_memory_append" || strings.Contains(got.Body.String(), "hunter2") || !strings.Contains(got.Body.String(), "TAVILY_KEY") {
 		t.Errorf("the report is %s", got.Body)
 	}
-	seen := b.Script(apptest.Calls(t, "send_message", args{"message": "Hello."}))
+	seen := b.Script(apptest.Calls(t, "send_message", map[string]any{"message": "Hello."}))
 	b.Says(t, c, "Hello.")
 	if turns := (*seen)[0].Turns; !strings.Contains(turns[1].Text, "1 messages have left the window") || turns[2].Text != "So do I." {
 		t.Errorf("the request has %v", turns[1:])
 	}
-	if found := b.Use(t, c, "conversation_search", args{"query": "sailing"}); !strings.Contains(found.Text("result"), "I like sailing.") {
+	if found := b.Use(t, c, "conversation_search", map[string]any{"query": "sailing"}); !strings.Contains(found.Text("result"), "I like sailing.") {
 		t.Errorf("recall has %s", found.Body)
 	}
 }
@@ -137,37 +137,37 @@ func TestOldAgentFile(t *testing.T) {
 // is asked next. Exporting it again gives the same file.
 func TestAgentFileRoundTrip(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	c := b.Agent(t, "first", `{"window":6000,"approve":["memory_rethink"],"tool_rules":[{"tool":"send_message","rule":"after","after":["archival_insert","core_memory_append"]},{"tool":"grep_files","rule":"most","most":2}]}`)
-	b.call(t, "one", "PUT", c+"/blocks/plans", encode(t, args{"value": "Sail to Porto 🚤", "limit": 99, "description": "What is planned", "read_only": true, "metadata": args{"n": 1}})).want(http.StatusCreated)
-	b.call(t, "one", "POST", c+"/messages", encode(t, args{"messages": []args{
+	b.Call(t, "one", "PUT", c+"/blocks/plans", apptest.JSON(t, map[string]any{"value": "Sail to Porto 🚤", "limit": 99, "description": "What is planned", "read_only": true, "metadata": map[string]any{"n": 1}})).Want(http.StatusCreated)
+	b.Call(t, "one", "POST", c+"/messages", apptest.JSON(t, map[string]any{"messages": []map[string]any{
 		{"role": "user", "name": "Ann", "content": `{"type":"user_message","message":"not packed by Letta","time":"x"}`, "session": 7},
 		{"role": "developer", "content": "Be brief."}, {"role": "tool", "content": "a result of elsewhere"},
-	}})).want(http.StatusAccepted)
-	b.call(t, "one", "POST", c+"/notes", encode(t, args{"content": "A note.", "tags": []string{"x"}, "importance": 0.25, "infer": false})).want(http.StatusCreated)
+	}})).Want(http.StatusAccepted)
+	b.Call(t, "one", "POST", c+"/notes", apptest.JSON(t, map[string]any{"content": "A note.", "tags": []string{"x"}, "importance": 0.25, "infer": false})).Want(http.StatusCreated)
 	n := 0
 	b.Converse(func(d memory.Dialogue) memory.Turn {
 		if n++; n%2 == 1 {
-			return apptest.Calls(t, "archival_insert", args{"content": fmt.Sprintf("Passage %d.", n), "tags": []string{"tide"}, "request_heartbeat": true}, "core_memory_append", "{broken")
+			return apptest.Calls(t, "archival_insert", map[string]any{"content": fmt.Sprintf("Passage %d.", n), "tags": []string{"tide"}, "request_heartbeat": true}, "core_memory_append", "{broken")
 		}
-		return apptest.Calls(t, "send_message", args{"message": fmt.Sprintf("Reply %d.", n)})
+		return apptest.Calls(t, "send_message", map[string]any{"message": fmt.Sprintf("Reply %d.", n)})
 	})
 	for i := range 12 {
 		b.Pass(1_000_000_000)
 		b.Says(t, c, fmt.Sprintf("Message %d. ", i)+strings.Repeat("The tide is high. ", 60))
 	}
-	first := b.call(t, "one", "GET", c+"/agent-file", "").want(http.StatusOK).Body.String()
+	first := b.Call(t, "one", "GET", c+"/agent-file", "").Want(http.StatusOK).Body.String()
 	if !strings.Contains(first, "summary of the previous") {
 		t.Error("the queue was not flushed; the test is too small")
 	}
 	b.Pass(1_000_000_000)
-	d := b.space(t, "second", "memgpt")
-	got := b.call(t, "one", "POST", d+"/agent-file", first).want(http.StatusAccepted)
-	if results := b.call(t, "one", "GET", "/v1/jobs/"+got.text("job.id")+"/results", "").want(http.StatusOK).Body.String(); strings.Contains(results, `"error"`) {
+	d := b.Space(t, "second", "memgpt")
+	got := b.Call(t, "one", "POST", d+"/agent-file", first).Want(http.StatusAccepted)
+	if results := b.Call(t, "one", "GET", "/v1/jobs/"+got.Text("job.id")+"/results", "").Want(http.StatusOK).Body.String(); strings.Contains(results, `"error"`) {
 		t.Errorf("results: %s", results)
 	}
-	b.runJobs(t)
-	second := b.call(t, "one", "GET", d+"/agent-file", "").want(http.StatusOK).Body.String()
+	b.RunJobs(t)
+	second := b.Call(t, "one", "GET", d+"/agent-file", "").Want(http.StatusOK).Body.String()
 	// The prompt says what time it is, and so do the file and its own message.
 	changes := regexp.MustCompile(`"created_at":"[^"]*"|It is [^.]*UTC|"name":"(first|second)"`)
 	if a, z := changes.ReplaceAllString(first, ""), changes.ReplaceAllString(second, ""); a != z {
@@ -182,7 +182,7 @@ func TestAgentFileRoundTrip(t *testing.T) {
 			var page struct {
 				Items []map[string]any `json:"items"`
 			}
-			if err := json.Unmarshal(b.call(t, "one", "GET", c+path, "").want(http.StatusOK).Body.Bytes(), &page); err != nil {
+			if err := json.Unmarshal(b.Call(t, "one", "GET", c+path, "").Want(http.StatusOK).Body.Bytes(), &page); err != nil {
 				t.Fatal(err)
 			}
 			for _, item := range page.Items {
@@ -190,13 +190,13 @@ func TestAgentFileRoundTrip(t *testing.T) {
 					delete(item, own)
 				}
 			}
-			return mustJSON(t, page.Items)
+			return apptest.JSON(t, page.Items)
 		}
 		if a, z := shown(c), shown(d); a != z {
 			t.Errorf("%s:\n%.2000s\n%.2000s", path, a, z)
 		}
 	}
-	if a, z := b.call(t, "one", "GET", c+"/context", "").want(http.StatusOK).Body.String(), b.call(t, "one", "GET", d+"/context", "").want(http.StatusOK).Body.String(); a != z {
+	if a, z := b.Call(t, "one", "GET", c+"/context", "").Want(http.StatusOK).Body.String(), b.Call(t, "one", "GET", d+"/context", "").Want(http.StatusOK).Body.String(); a != z {
 		t.Errorf("the contexts differ:\n%s\n%s", a, z)
 	}
 }
@@ -204,8 +204,8 @@ func TestAgentFileRoundTrip(t *testing.T) {
 // Bad files change nothing, and the refusal says where they are wrong.
 func TestBadAgentFiles(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "bad", "memgpt")
+	b := apptest.New(t)
+	c := b.Space(t, "bad", "memgpt")
 	blocks := func(list string) string {
 		return `{"agents":[{"id":"agent-0","name":"x","block_ids":["b0","b1"]}],"blocks":` + list + `,"tools":[]}`
 	}
@@ -216,7 +216,7 @@ func TestBadAgentFiles(t *testing.T) {
 	}{
 		"cut off":         {lettaFile[:len(lettaFile)/2], 400, ""},
 		"a list":          {`[]`, 422, ""},
-		"another format":  {adaBank, 422, ""},
+		"another format":  {`{"name":"Ada","history":{"2023-05-01":[{"query":"I moved.","response":"How so?"}]},"summary":{"2023-05-01":"Ada moved."}}`, 422, ""},
 		"equal labels":    {blocks(`[{"id":"b0","label":"x","value":""},{"id":"b1","label":"x","value":""}]`), 422, "blocks.1.label"},
 		"a line break":    {blocks(`[{"id":"b0","label":"a\nb","value":""},{"id":"b1","label":"x","value":""}]`), 422, "blocks.0.label"},
 		"a long block":    {blocks(`[{"id":"b0","label":"y","value":"🚤🚤🚤","limit":2},{"id":"b1","label":"x","value":""}]`), 422, "blocks.0.value"},
@@ -225,25 +225,25 @@ func TestBadAgentFiles(t *testing.T) {
 		"another kind":    {`{"agents":[{"id":"agent-0","metadata":{"slipbox":{"version":1,"notes":[{"kind":"file"}]}}}]}`, 422, "metadata.slipbox.notes.0.kind"},
 		"a bad setting":   {`{"agents":[{"id":"agent-0","metadata":{"slipbox":{"version":1,"policy_config":{"window":1}}}}]}`, 422, "policy_config.window"},
 	} {
-		got := b.call(t, "one", "POST", c+"/agent-file", bad.file)
-		if got.Code != bad.status || bad.field != "" && got.text("errors.0.field") != bad.field {
+		got := b.Call(t, "one", "POST", c+"/agent-file", bad.file)
+		if got.Code != bad.status || bad.field != "" && got.Text("errors.0.field") != bad.field {
 			t.Errorf("%s: %d %s", name, got.Code, got.Body)
 		}
-		if list := b.call(t, "one", "GET", c+"/blocks", "").want(200); list.length("items") != 2 || list.text("items.0.value") != "" {
+		if list := b.Call(t, "one", "GET", c+"/blocks", "").Want(200); list.Length("items") != 2 || list.Text("items.0.value") != "" {
 			t.Errorf("%s: blocks were written: %s", name, list.Body)
 		}
 	}
 	several := `{"agents":[{"id":"agent-0","name":"x"},{"id":"agent-1","name":"Ada"}]}`
-	b.call(t, "one", "POST", c+"/agent-file", several).refused(422, fault.Invalid, "agent")
-	if got := b.call(t, "one", "POST", c+"/agent-file?agent=Ada", several).want(202); got.text("agent") != "Ada" || got.text("not_carried.0.path") != "agents.0" {
+	b.Call(t, "one", "POST", c+"/agent-file", several).Refused(422, fault.Invalid, "agent")
+	if got := b.Call(t, "one", "POST", c+"/agent-file?agent=Ada", several).Want(202); got.Text("agent") != "Ada" || got.Text("not_carried.0.path") != "agents.0" {
 		t.Errorf("%s", got.Body)
 	}
-	plain := b.space(t, "plain", "none")
-	b.call(t, "one", "POST", plain+"/agent-file", lettaFile).refused(422, fault.Invalid, "")
-	b.call(t, "one", "GET", plain+"/agent-file", "").refused(422, fault.Invalid, "")
-	b.call(t, "reader", "POST", c+"/agent-file", lettaFile).refused(http.StatusForbidden, fault.Forbidden, "")
-	b.call(t, "ada", "POST", c+"/agent-file", lettaFile).refused(http.StatusForbidden, fault.Forbidden, "")
-	b.call(t, "two", "POST", c+"/agent-file", lettaFile).refused(http.StatusNotFound, fault.NotFound, "")
-	b.call(t, "two", "GET", c+"/agent-file", "").refused(http.StatusNotFound, fault.NotFound, "")
-	b.call(t, "writer", "GET", c+"/agent-file", "").refused(http.StatusForbidden, fault.Forbidden, "")
+	plain := b.Space(t, "plain", "none")
+	b.Call(t, "one", "POST", plain+"/agent-file", lettaFile).Refused(422, fault.Invalid, "")
+	b.Call(t, "one", "GET", plain+"/agent-file", "").Refused(422, fault.Invalid, "")
+	b.Call(t, "reader", "POST", c+"/agent-file", lettaFile).Refused(http.StatusForbidden, fault.Forbidden, "")
+	b.Call(t, "ada", "POST", c+"/agent-file", lettaFile).Refused(http.StatusForbidden, fault.Forbidden, "")
+	b.Call(t, "two", "POST", c+"/agent-file", lettaFile).Refused(http.StatusNotFound, fault.NotFound, "")
+	b.Call(t, "two", "GET", c+"/agent-file", "").Refused(http.StatusNotFound, fault.NotFound, "")
+	b.Call(t, "writer", "GET", c+"/agent-file", "").Refused(http.StatusForbidden, fault.Forbidden, "")
 }
