@@ -38,7 +38,7 @@ type Calls struct {
 // LoadCalls returns the calls with their prompts and schemas.
 func LoadCalls() (*Calls, error) {
 	c := Calls{prompts: map[string]*policy.Prompt{}, chars: defaultMaterialChars}
-	for name, version := range map[string]string{CallContinuity: "@2", CallMeta: "@2", CallThemes: "@2", CallProfile: "@3", CallKnowledge: "@2"} {
+	for name, version := range map[string]string{CallContinuity: "@2", CallMeta: "@2", CallThemes: "@3", CallProfile: "@3", CallKnowledge: "@2"} {
 		loaded, err := policy.LoadPrompt(callFiles, "memoryos/"+name+version)
 		if err != nil {
 			return nil, err
