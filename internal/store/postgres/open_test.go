@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
@@ -307,4 +309,31 @@ func TestOwnerWithoutRights(t *testing.T) {
 	// The serving role owns nothing.
 	says(t, postgres.Migrate(t.Context(), db.URL, ""), fault.Conflict, "MIGRATE_DATABASE_URL")
 	says(t, postgres.Migrate(t.Context(), "", ""), fault.Invalid, "migrate_database_url")
+}
+
+// What is acknowledged survives a crash of the server, also where sessions begin with synchronous_commit = off, with and without a
+// pooler. A setting that waits for standbys stays.
+func TestCommitsAreDurable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ mode, set, want string }{{"", "off", "on"}, {"exec", "off", "on"}, {"", "remote_apply", "remote_apply"}} {
+		b := newBench(t)
+		run(t, b.db.OwnerURL, "CREATE TABLE durability (setting text)", `CREATE FUNCTION note_durability() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN INSERT INTO durability VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$`,
+			"CREATE TRIGGER notes_durability AFTER INSERT ON collections FOR EACH ROW EXECUTE FUNCTION note_durability()")
+		other := b
+		url := changed(t, b.db.URL, func(u *url.URL) { u.RawQuery += "&options=" + url.QueryEscape("-csynchronous_commit="+c.set) })
+		var err error
+		if other.Store, err = postgres.Open(t.Context(), postgres.Config{URL: url, ExecMode: c.mode}, postgres.Deps{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = other.Close() })
+		other.create(t, memory.Collection{Name: "d", Policy: "amem", Embedder: "hash", Dim: 384})
+		var got []string
+		if err := connect(t, b.db.OwnerURL).QueryRow(t.Context(), "SELECT array_agg(setting) FROM durability").Scan(&got); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, []string{c.want}) {
+			t.Errorf("mode %q, synchronous_commit %s: written with %v", c.mode, c.set, got)
+		}
+	}
 }
