@@ -44,7 +44,7 @@ func TestServersFromTheCommandLine(t *testing.T) {
 		t.Errorf("an empty database:\n%s", out)
 	}
 	refuse(env, "no schema; run \"gateway migrate up\"", "serve")
-	if out := expect(owner, "applied", "migrate", "up"); strings.Contains(out, "pending") || !strings.Contains(out, "which this build knows; builds that know 1 can work on it.") {
+	if out := expect(owner, "applied", "migrate", "up"); strings.Contains(out, "pending") || !strings.Contains(out, "which this build knows; builds that know 3 can work on it.") {
 		t.Errorf("after up:\n%s", out)
 	}
 	expect(owner, "applied", "migrate", "up") // twice
