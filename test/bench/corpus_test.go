@@ -50,7 +50,7 @@ func BenchmarkCorpus(b *testing.B) {
 	b.Run("ingest", func(b *testing.B) {
 		g := newGatewayWith(b, llm.EmbedEnglish)
 		english := slices.DeleteFunc(slices.Clone(turns), func(s said) bool { return !s.english })
-		for _, policyName := range []string{memory.PolicyNone, "mem0"} {
+		for _, policyName := range []string{memory.PolicyNone, memory.PolicyAMEM, "mem0", "memoryos"} {
 			b.Run(policyName, func(b *testing.B) { g.ingests(b, policyName, english[:1000]) })
 		}
 	})
@@ -89,6 +89,9 @@ func (g *gateway) ingests(b *testing.B, policyName string, turns []said) {
 			messages := make([]eval.Message, len(part))
 			for i := range part {
 				messages[i] = part[i].message
+				if policyName == "memoryos" {
+					messages[i].Name = "" // it remembers one person
+				}
 			}
 			must[[]string](b)(client.AddMessages(b.Context(), c.ID.String(), messages))
 		}
