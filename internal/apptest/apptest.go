@@ -259,9 +259,7 @@ func build(t *testing.T, models chat.Models, change ...func(*System, *api.Deps, 
 	allowed, err := outbound.ParseHosts("127.0.0.1")
 	must(err)
 	told, err := hooks.New(hooks.Deps{Store: b.Store, Directory: b.Store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer}, hooks.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(err)
 	ownTools, err := tools.New(tools.Deps{Store: b.Store, Policies: policies})
 	must(err)
 	b.Recall, b.Policies = found, policies

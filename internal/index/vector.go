@@ -115,7 +115,7 @@ func cosine(a, b *vector) float64 {
 func (v *vector) encode(codes []byte) float32 {
 	scale := maxCode / v.largest
 	for i, h := range v.halves {
-		codes[i] = byte(math.Float64bits(float64(float64(fromHalf(h))*scale) + roundsToEven)) //nolint:gosec // int8 as a byte
+		codes[i] = byte(math.Float64bits(float64(float64(fromHalf(h))*scale) + roundsToEven)) //nolint:gosec // the lowest eight bits are an int8
 	}
 	return float32(v.inverse / scale)
 }

@@ -196,7 +196,7 @@ func (l *keptList) page(at memory.Revision, q *memory.NoteQuery) []*memory.Note 
 	var out []*memory.Note
 	rest := l.rest(q)
 	if q.Filter == nil {
-		out = make([]*memory.Note, 0, len(rest))
+		out = make([]*memory.Note, 0, min(len(rest), cmp.Or(q.Limit, len(rest))))
 	}
 	walk := slices.All(rest)
 	if q.Newest {

@@ -154,7 +154,7 @@ func (r *run) decision() memory.Decision {
 		}
 		n := s.own()
 		n.Attributes = s.state.attributes(n.Attributes)
-		r.dec.Puts = append(r.dec.Puts, n.Copy())
+		r.dec.Puts = append(r.dec.Puts, *n)
 	}
 	for _, id := range sortedPages(r.pages) {
 		pg := r.pages[id]
