@@ -379,11 +379,19 @@ func (r *run) profileNote(ctx context.Context) (memory.Note, error) {
 			return r.dec.Puts[i], nil
 		}
 	}
-	n, ok, err := r.d.ByKey(ctx, memory.KindProfile, KeyProfile)
-	if err != nil || !ok || slices.Contains(r.dec.Deletes, n.ID) {
+	profiles, err := r.d.All(ctx, memory.KindProfile, memory.ReadOptions{Vector: true}) // which is kept: each decision looks
+	if err != nil {
 		return memory.Note{}, err
 	}
-	return n, nil
+	at := slices.IndexFunc(profiles, func(n *memory.Note) bool { return n.Key == KeyProfile })
+	if at < 0 {
+		n, _, err := r.d.ByKey(ctx, memory.KindProfile, KeyProfile) // so that another decision's is a conflict
+		return n, err
+	}
+	if slices.Contains(r.dec.Deletes, profiles[at].ID) {
+		return memory.Note{}, nil
+	}
+	return profiles[at].Copy(), nil
 }
 
 func (r *run) putProfile(n memory.Note) {

@@ -318,13 +318,8 @@ func (r *run) waiting(ctx context.Context, upTo uuid.UUID, fully bool) ([]pair, 
 
 // lastMoved returns a message that has moved on, behind which all that wait are; uuid.Nil when none has. Sessions name
 // their messages, so that the log is searched for it only while there is no session.
-func (r *run) lastMoved(ctx context.Context) (last uuid.UUID, err error) {
-	for _, s := range r.sessions {
-		if of := s.note.Provenance.Sources; len(of) > 0 && compareIDs(of[len(of)-1], last) > 0 {
-			last = of[len(of)-1]
-		}
-	}
-	if last != uuid.Nil {
+func (r *run) lastMoved(ctx context.Context) (uuid.UUID, error) {
+	if last := r.lastPaged(); last != uuid.Nil {
 		return last, nil
 	}
 	left, err := r.d.List(ctx, memory.NoteQuery{
@@ -334,6 +329,16 @@ func (r *run) lastMoved(ctx context.Context) (last uuid.UUID, err error) {
 		return uuid.Nil, err
 	}
 	return left[0].ID, nil
+}
+
+// lastPaged returns the newest message that a session names; uuid.Nil when none does.
+func (r *run) lastPaged() (last uuid.UUID) {
+	for _, s := range r.sessions {
+		if of := s.note.Provenance.Sources; len(of) > 0 && compareIDs(of[len(of)-1], last) > 0 {
+			last = of[len(of)-1]
+		}
+	}
+	return last
 }
 
 // callPage returns a pair as calls get it: what may be learned from.

@@ -70,9 +70,7 @@ func (r *run) migrate(ctx context.Context, upTo uuid.UUID, fully bool) error {
 
 // previousPage returns the newest page before a message; nil if there is none.
 func (r *run) previousPage(ctx context.Context, before uuid.UUID) (*midPage, error) {
-	last, err := r.d.List(ctx, memory.NoteQuery{
-		Kinds: []memory.Kind{memory.KindMessage}, Filter: inMiddleTier(), Newest: true, After: before, Limit: 1, ReadOptions: memory.ReadOptions{Vector: true},
-	})
+	last, err := r.newestPaged(ctx, before)
 	if err != nil || len(last) == 0 {
 		return nil, err
 	}
@@ -86,6 +84,20 @@ func (r *run) previousPage(ctx context.Context, before uuid.UUID) (*midPage, err
 	previous := *pages[0]
 	previous.messages = last
 	return &previous, err
+}
+
+// newestPaged returns the newest message of the middle tier before one. As a rule it is the last one that a session names; where
+// that is a later one, or was deleted or evicted, the log is searched.
+func (r *run) newestPaged(ctx context.Context, before uuid.UUID) ([]memory.Note, error) {
+	if id := r.lastPaged(); id != uuid.Nil && compareIDs(id, before) < 0 {
+		last, err := r.d.Notes(ctx, []uuid.UUID{id})
+		if err != nil || len(last) > 0 && last[0].Category == CategoryPage {
+			return last, err
+		}
+	}
+	return r.d.List(ctx, memory.NoteQuery{
+		Kinds: []memory.Kind{memory.KindMessage}, Filter: inMiddleTier(), Newest: true, After: before, Limit: 1, ReadOptions: memory.ReadOptions{Vector: true},
+	})
 }
 
 // pagesOf reads the pages that links lead to from sessions (Outgoing), or that messages belong to (Incoming). Damaged
