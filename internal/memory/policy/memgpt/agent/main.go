@@ -114,7 +114,7 @@ func (a *Service) build(ctx context.Context, s tenant.Scope, v memory.View, p me
 	}
 	m.add(PartFiles, a.count(open))
 
-	if err := a.addSummary(ctx, s, v, &m, event); err != nil {
+	if err := a.addSummary(ctx, s, v, &m); err != nil {
 		return Main{}, err
 	}
 	if err := a.addQueue(ctx, s, v, &m, event); err != nil {
@@ -140,9 +140,8 @@ func (m *Main) Request() []memory.Turn {
 	return append(out, m.Turns...)
 }
 
-// addSummary adds the summary. When the event of the current run has left the window, it is shown here,
-// because the agent works on it.
-func (a *Service) addSummary(ctx context.Context, s tenant.Scope, v memory.View, m *Main, event *memory.Note) error {
+// addSummary adds the summary.
+func (a *Service) addSummary(ctx context.Context, s tenant.Scope, v memory.View, m *Main) error {
 	n, err := a.store.NoteByKey(ctx, s, v, memory.KindSummary, memory.KeyQueue)
 	if fault.Is(err, fault.NotFound) {
 		m.add(PartSummary, 0)
@@ -161,11 +160,7 @@ func (a *Service) addSummary(ctx context.Context, s tenant.Scope, v memory.View,
 	if n.Provenance.Stale { // it may say what was deleted since
 		said = "[what has left the window is being summed up again; conversation_search finds it]"
 	}
-	body := "<summary>\n" + text.EscapeTags(said) + "\n</summary>"
-	if event != nil && slices.Compare(event.ID[:], m.through[:]) <= 0 {
-		body += "\nYou are working on this:\n" + a.fit(turnFor(event).Text, m.Window/shareOfEvent)
-	}
-	m.Summary = a.fit(body, m.Window-m.Used-messageTokens)
+	m.Summary = a.fit("<summary>\n"+text.EscapeTags(said)+"\n</summary>", m.Window-m.Used-messageTokens)
 	m.add(PartSummary, a.sizeOf(m.Summary))
 	return nil
 }
@@ -197,11 +192,21 @@ func (a *Service) sizeOfTurn(t *memory.Turn) int {
 }
 
 // addQueue adds the newest messages after the summary, as many as fit. The newest one is cut when it alone
-// is too long.
+// is too long. The event of the current run is added even when it has left the window: the agent works on it, and endpoints
+// refuse or continue a request that ends with what the assistant said before.
 func (a *Service) addQueue(ctx context.Context, s tenant.Scope, v memory.View, m *Main, event *memory.Note) error {
 	tokens, room := 0, m.Window-m.Used
-	var before uuid.UUID
-	var list []queued
+	var before, current uuid.UUID
+	var list, left []queued
+	if event != nil {
+		current = event.ID
+		if slices.Compare(event.ID[:], m.through[:]) <= 0 {
+			q := queued{note: *event, turn: turnFor(event)}
+			q.turn.Text = a.fit(q.turn.Text, m.Window/shareOfEvent)
+			q.size = a.sizeOfTurn(&q.turn)
+			tokens, left = q.size, append(left, q)
+		}
+	}
 read:
 	for {
 		page, err := a.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Newest: true, After: before, Limit: queuePage})
@@ -232,11 +237,7 @@ read:
 		before = page[len(page)-1].ID
 	}
 	slices.Reverse(list)
-	var current uuid.UUID
-	if event != nil {
-		current = event.ID
-	}
-	m.Turns = arrange(list, current)
+	m.Turns = arrange(append(left, list...), current)
 	used := 0
 	for i := range m.Turns {
 		used += a.sizeOfTurn(&m.Turns[i])

@@ -194,6 +194,46 @@ func TestRunWithBrokenModel(t *testing.T) {
 	}
 }
 
+// An event that a flush took out of the window before its run was answered is shown where it was: endpoints refuse a request
+// that ends with two turns of the assistant, and continue one that ends with one.
+func TestFlushBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	c := b.Agent(t, "flushed", `{"window":20000,"evict":1}`)
+	b.Model.AnswerCalls(func(memory.Call) (memory.Answer, error) {
+		return memory.Answer{JSON: json.RawMessage(`{"summary":"Two boats."}`), Analyst: memory.AnalystModel}, nil
+	})
+	down, asked := true, memory.Dialogue{}
+	b.Model.AnswerTurns(func(d memory.Dialogue) (memory.TurnResult, error) {
+		asked = d
+		if last := d.Turns[len(d.Turns)-1].Text; down && !strings.Contains(last, "first boat") {
+			return memory.TurnResult{}, fault.New(fault.Unavailable, "the endpoint failed (503)")
+		}
+		return memory.TurnResult{Turn: memory.Turn{Text: "I see it."}, Analyst: memory.AnalystModel, Requests: 1}, nil
+	})
+	b.Call(t, "one", "POST", c+"/events", `{"content":"The first boat is blue."}`).Want(202)
+	run := b.Call(t, "one", "POST", c+"/events", `{"content":"The second boat is red."}`).Want(202).Text("run")
+	work := func() {
+		t.Helper()
+		if _, err := b.Work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	work()
+	b.Call(t, "one", "POST", c+"/flush", `{"force":true}`).Want(202)
+	work()
+	down = false
+	b.Pass(120e9)
+	work()
+	if got := b.Call(t, "one", "GET", c+"/runs/"+run, "").Want(200); got.Text("state") != "done" {
+		t.Fatalf("the run is %s", got.Body)
+	}
+	last := asked.Turns[len(asked.Turns)-1]
+	if !strings.HasPrefix(asked.Turns[1].Text, "<summary>") || asked.Turns[2].Role != memory.RoleAssistant || last.Role != memory.RoleUser || last.Text != "The second boat is red." {
+		t.Errorf("the request is %+v", asked.Turns[1:])
+	}
+}
+
 // C132, C133: the agent pages through a search until it finds a fact, and follows keys to a value, in one user turn.
 func TestScriptedSearches(t *testing.T) {
 	t.Parallel()
