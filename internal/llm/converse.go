@@ -104,7 +104,7 @@ func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dia
 		}
 		var resp openai.ChatCompletionResponse
 		reached, err := m.endpoint.do(ctx, s, func(ctx context.Context, client *openai.Client) error {
-			ts.begin(asJSON)
+			ts.begin(asJSON, len(d.Tools) > 0)
 			var err error
 			if req.Stream {
 				resp, err = m.receive(ctx, client, req, ts)
@@ -313,6 +313,11 @@ func turnOf(resp openai.ChatCompletionResponse, d *memory.Dialogue, asJSON bool)
 		out.Calls = append(out.Calls, memory.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
 	}
 	if !asJSON {
+		if len(out.Calls) == 0 && d.Choice != memory.ChooseNone {
+			if out.Calls = writtenCalls(out.Text, d.Tools); len(out.Calls) > 0 {
+				out.Text = ""
+			}
+		}
 		return out
 	}
 	raw, err := outermostObject(text)

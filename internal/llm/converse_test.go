@@ -3,6 +3,7 @@ package llm_test
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,46 @@ func TestConverseWithoutTools(t *testing.T) {
 				t.Errorf("%+v, %v", got, err)
 			}
 		}
+	}
+}
+
+// Calls that a model wrote as text, since its server does not read them, are calls; a text with anything else in it is said.
+func TestWrittenCalls(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	m := f.model(t)
+	one := []string{`{"q":"x"}`}
+	for _, c := range []struct {
+		text string
+		want []string // arguments
+	}{
+		{`{"name":"find","arguments":{"q":"x"}}`, one},
+		{"```json\n{\"name\":\"find\",\"arguments\":{\"q\":\"x\"}}\n```", one},
+		{`{"name":"find","parameters":{"q":"x"}}`, one},
+		{"<tool_call>\n{\"name\":\"find\",\"arguments\":{\"q\":\"x\"}}\n</tool_call>\n<tool_call>\n{\"name\":\"find\",\"arguments\":{}}\n</tool_call>", []string{`{"q":"x"}`, `{}`}},
+		{`{"name":"rm","arguments":{"q":"x"}}`, nil},
+		{`{"name":"find"}`, nil},
+		{`{"name":"find","arguments":"x"}`, nil},
+		{`{"name":"find","arguments":{},"price":3}`, nil},
+		{`Call {"name":"find","arguments":{"q":"x"}}`, nil},
+		{`{"name":"find","arguments":{"q":"x"}} is how it is called.`, nil},
+		{`{"name":"find","arguments":{"q":`, nil},
+	} {
+		f.srv.Script(llmtest.Tool, llmtest.Text(c.text))
+		got, err := m.Converse(t.Context(), f.scope, dialogue())
+		var arguments []string
+		for _, call := range got.Turn.Calls {
+			arguments = append(arguments, call.Arguments)
+		}
+		if err != nil || !slices.Equal(arguments, c.want) || (got.Turn.Text == "") != (c.want != nil) {
+			t.Errorf("%s: %+v, %v", c.text, got.Turn, err)
+		}
+	}
+	d := dialogue()
+	d.Choice = memory.ChooseNone
+	f.srv.Script(llmtest.Tool, llmtest.Text(`{"name":"find","arguments":{"q":"x"}}`))
+	if got, err := m.Converse(t.Context(), f.scope, d); err != nil || len(got.Turn.Calls) != 0 {
+		t.Errorf("none is wanted: %+v, %v", got.Turn, err)
 	}
 }
 

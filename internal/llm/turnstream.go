@@ -17,6 +17,7 @@ import (
 type turnStreamer struct {
 	to     *memory.TurnStream
 	asJSON bool
+	tools  bool // are offered
 
 	sent    strings.Builder // since the last reset
 	content visibleText
@@ -35,12 +36,13 @@ type streamedCall struct {
 }
 
 // begin is called before each request.
-func (ts *turnStreamer) begin(asJSON bool) {
+func (ts *turnStreamer) begin(asJSON, tools bool) {
 	if ts == nil {
 		return
 	}
 	ts.reset("the model is asked again")
-	ts.asJSON, ts.text, ts.calls, ts.fed = asJSON, "", nil, 0
+	ts.asJSON, ts.tools = asJSON, tools
+	ts.text, ts.calls, ts.fed = "", nil, 0
 	ts.content = visibleText{}
 	ts.texts = &textsOf{emit: ts.addToObject}
 }
@@ -138,7 +140,11 @@ func (ts *turnStreamer) addToObject(path, piece string, end bool) {
 // current returns the text of the turn as far as it has come. That of a later call comes when those before it are complete.
 func (ts *turnStreamer) current() string {
 	if len(ts.calls) == 0 {
-		return strings.TrimLeft(ts.text, " \t\r\n")
+		text := strings.TrimLeft(ts.text, " \t\r\n")
+		if ts.tools && !ts.asJSON && mayBecomeCalls(text) {
+			return ""
+		}
+		return text
 	}
 	var out []string
 	for _, c := range ts.calls {

@@ -45,6 +45,8 @@ func TestStreamedTurns(t *testing.T) {
 		"no words":          {replies: []llmtest.Reply{llmtest.Tools(find)}, want: "", calls: 1},
 		"thought and call":  {replies: []llmtest.Reply{llmtest.Also("Let me look.", find)}, want: "", calls: 1, again: true},
 		"broken call":       {replies: []llmtest.Reply{llmtest.Tools(say("a", `{"message":"cut off here and th`))}, want: "", calls: 1, again: true},
+		"a written call":    {replies: []llmtest.Reply{llmtest.Text("```json\n{\"name\": \"find\", \"arguments\": {\"q\": \"x\"}}\n```")}, want: "", calls: 1},
+		"code":              {replies: []llmtest.Reply{llmtest.Text("```json\n{\"name\": \"Ada\"}\n```")}, want: "```json\n{\"name\": \"Ada\"}\n```", whole: true},
 		"cut, then whole":   {replies: []llmtest.Reply{llmtest.CutBody(), llmtest.Text("You live in Lisbon.")}, want: "You live in Lisbon.", again: true},
 		"503, then whole":   {replies: []llmtest.Reply{llmtest.Status(http.StatusServiceUnavailable, 0), llmtest.Text("You live in Lisbon.")}, want: "You live in Lisbon."},
 		"silence":           {replies: []llmtest.Reply{llmtest.Text(""), llmtest.Text("You live in Lisbon.")}, want: "You live in Lisbon."},

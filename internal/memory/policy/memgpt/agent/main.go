@@ -195,23 +195,44 @@ func (a *Service) sizeOfTurn(t *memory.Turn) int {
 // is too long. The event of the current run is added even when it has left the window: the agent works on it, and endpoints
 // refuse or continue a request that ends with what the assistant said before.
 func (a *Service) addQueue(ctx context.Context, s tenant.Scope, v memory.View, m *Main, event *memory.Note) error {
-	tokens, room := 0, m.Window-m.Used
-	var before, current uuid.UUID
-	var list, left []queued
+	room, taken := m.Window-m.Used, 0
+	var current uuid.UUID
+	var turns []queued
 	if event != nil {
 		current = event.ID
 		if slices.Compare(event.ID[:], m.through[:]) <= 0 {
 			q := queued{note: *event, turn: turnFor(event)}
 			q.turn.Text = a.fit(q.turn.Text, m.Window/shareOfEvent)
-			q.size = a.sizeOfTurn(&q.turn)
-			tokens, left = q.size, append(left, q)
+			taken, turns = a.sizeOfTurn(&q.turn), append(turns, q)
 		}
 	}
+	list, err := a.newest(ctx, s, v, m, room-taken)
+	if err != nil {
+		return err
+	}
+	m.Turns = arrange(append(turns, list...), current)
+	used := 0
+	for i := range m.Turns {
+		used += a.sizeOfTurn(&m.Turns[i])
+		used -= callTokens * len(m.Turns[i].Calls) // their results are in the list
+	}
+	for i := range list {
+		m.Queue = append(m.Queue, list[i].note)
+	}
+	m.add(PartMessages, min(used, room))
+	return nil
+}
+
+// newest returns the newest messages after the summary, as many as have room, oldest first.
+func (a *Service) newest(ctx context.Context, s tenant.Scope, v memory.View, m *Main, room int) ([]queued, error) {
+	tokens := 0
+	var before uuid.UUID
+	var list []queued
 read:
 	for {
 		page, err := a.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Newest: true, After: before, Limit: queuePage})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for i := range page {
 			n := &page[i]
@@ -237,17 +258,7 @@ read:
 		before = page[len(page)-1].ID
 	}
 	slices.Reverse(list)
-	m.Turns = arrange(append(left, list...), current)
-	used := 0
-	for i := range m.Turns {
-		used += a.sizeOfTurn(&m.Turns[i])
-		used -= callTokens * len(m.Turns[i].Calls) // their results are in the list
-	}
-	for i := range list {
-		m.Queue = append(m.Queue, list[i].note)
-	}
-	m.add(PartMessages, min(used, room))
-	return nil
+	return list, nil
 }
 
 // shorten cuts a message that does not fit. Only the newest one and results of tools are cut, since the model
