@@ -205,9 +205,6 @@ func (m *ModelDialogues) use(ctx context.Context) (map[string]CallShare, error) 
 		use := out[of.Call]
 		for _, r := range requests {
 			use.add(CallShare{Requests: 1, In: r.In, Out: r.Out, Seconds: r.Took.Seconds()})
-			if of.Call == CallStep { // it has no schema: an action counts as usable, words as no answer
-				use.add(CallShare{Good: count(r.Acts), Unusable: count(!r.Acts && r.Status < 300), Failed: count(r.Status >= 300)})
-			}
 		}
 		out[of.Call] = use
 	}

@@ -42,8 +42,6 @@ type PolicyCall struct{ Policy, Call string }
 type ModelRequest struct {
 	Took    time.Duration
 	In, Out int64 // tokens that the endpoint reports; 0 without a report
-	Status  int
-	Acts    bool // the answer calls a tool, with arguments that are JSON
 }
 
 // CallChat is the name of requests without a schema, CallStep that of requests that offer tools: steps of agents.
@@ -180,7 +178,7 @@ func (p *ModelProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.inFlight++
 	p.mu.Unlock()
-	status, said := p.forward(w, r, body)
+	said := p.forward(w, r, body)
 	usage := usageIn(said)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,17 +187,17 @@ func (p *ModelProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.abandoned[call]++
 		return
 	}
-	p.seen[of] = append(p.seen[of], ModelRequest{Took: time.Since(began), In: usage.In, Out: usage.Out, Status: status, Acts: callsTool(said)})
+	p.seen[of] = append(p.seen[of], ModelRequest{Took: time.Since(began), In: usage.In, Out: usage.Out})
 }
 
 // forward sends a request to the endpoint, streams the answer back, and returns it.
-func (p *ModelProxy) forward(w http.ResponseWriter, r *http.Request, body []byte) (status int, said []byte) {
+func (p *ModelProxy) forward(w http.ResponseWriter, r *http.Request, body []byte) (said []byte) {
 	target := *p.target
 	target.Path = strings.TrimRight(p.target.Path, "/") + strings.TrimPrefix(r.URL.Path, "/v1")
 	req, err := http.NewRequestWithContext(r.Context(), r.Method, target.String(), bytes.NewReader(body))
 	if err != nil {
 		http.Error(w, "no such address", http.StatusBadGateway)
-		return http.StatusBadGateway, nil
+		return nil
 	}
 	for _, name := range []string{"Authorization", "Content-Type", "Accept"} {
 		if v := r.Header.Get(name); v != "" {
@@ -209,7 +207,7 @@ func (p *ModelProxy) forward(w http.ResponseWriter, r *http.Request, body []byte
 	resp, err := p.http.Do(req) //nolint:gosec // the endpoint is an argument of the command
 	if err != nil {
 		http.Error(w, "the endpoint does not answer", http.StatusBadGateway)
-		return http.StatusBadGateway, nil
+		return nil
 	}
 	defer func() { _ = resp.Body.Close() }()
 	for _, name := range []string{"Content-Type", "Retry-After"} {
@@ -220,7 +218,7 @@ func (p *ModelProxy) forward(w http.ResponseWriter, r *http.Request, body []byte
 	w.WriteHeader(resp.StatusCode)
 	var answerText bytes.Buffer
 	_, _ = io.Copy(io.MultiWriter(flushWriter{w}, &answerText), resp.Body)
-	return resp.StatusCode, answerText.Bytes()
+	return answerText.Bytes()
 }
 
 // flushWriter flushes each write, for streamed answers.
@@ -285,43 +283,4 @@ func usageIn(answerText []byte) (out usage) {
 		out = whole.Usage
 	}
 	return out
-}
-
-// callsTool reports whether an answer, whole or in pieces, calls a tool with arguments that are JSON.
-func callsTool(answerText []byte) bool {
-	arguments := map[int]string{}
-	read := func(raw []byte) {
-		type turn struct {
-			Calls []struct {
-				Index    int `json:"index"`
-				Function struct {
-					Arguments string `json:"arguments"`
-				} `json:"function"`
-			} `json:"tool_calls"`
-		}
-		var piece struct {
-			Choices []struct {
-				Message turn `json:"message"`
-				Delta   turn `json:"delta"`
-			} `json:"choices"`
-		}
-		if json.Unmarshal(raw, &piece) != nil || len(piece.Choices) == 0 {
-			return
-		}
-		for _, c := range slices.Concat(piece.Choices[0].Message.Calls, piece.Choices[0].Delta.Calls) {
-			arguments[c.Index] += c.Function.Arguments
-		}
-	}
-	read(answerText)
-	if len(arguments) == 0 {
-		for line := range bytes.Lines(answerText) {
-			read(bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(line), []byte("data:"))))
-		}
-	}
-	for _, a := range arguments {
-		if !json.Valid([]byte(a)) {
-			return false
-		}
-	}
-	return len(arguments) > 0
 }
