@@ -53,7 +53,7 @@ func Budgets() map[string]int {
 		"internal/store":                            7600,
 		"internal/store/sqlite":                     5850,
 		"internal/store/postgres":                   6200,
-		"internal/llm":                              4920,
+		"internal/llm":                              4965,
 		"internal/analyst":                          1800,
 		"internal/redis":                            1200,
 		"internal/cache":                            600,

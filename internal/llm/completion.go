@@ -58,6 +58,7 @@ type Completion struct {
 	noTools         atomic.Bool  // the endpoint has no tool calls: turns are asked for as JSON
 	noStreamUsage   atomic.Bool  // the endpoint refuses stream_options
 	noStream        atomic.Bool  // the endpoint refuses to stream turns
+	oneEach         atomic.Bool  // the endpoint refuses several messages of one side in a row: they are joined
 	noSystem        atomic.Bool  // the endpoint refuses system messages: instructions are sent before the first of the user
 
 	// room is the least limit of tokens of an answer, once one was cut off with less; most is the least that was refused.

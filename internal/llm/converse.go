@@ -98,6 +98,9 @@ func (m *Completion) nextTurn(ctx context.Context, s tenant.Scope, d *memory.Dia
 		if m.noSystem.Load() {
 			withoutSystem(&req)
 		}
+		if m.oneEach.Load() {
+			joined(&req)
+		}
 		req.Stream = ts != nil && !m.noStream.Load()
 		if req.Stream && !m.noStreamUsage.Load() {
 			req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
@@ -146,7 +149,7 @@ func usageOf(req *openai.ChatCompletionRequest, resp *openai.ChatCompletionRespo
 
 // learnTurn adapts the settings to a refusal of the form of a request. It reports whether it should be sent again.
 func (m *Completion) learnTurn(err error, format int32, req *openai.ChatCompletionRequest) bool {
-	return m.learnStream(err, req) || m.learnTools(err, req) || m.learn(err, format, *req) || m.learnSystem(err, *req)
+	return m.learnStream(err, req) || m.learnTools(err, req) || m.learnTaking(err) || m.learn(err, format, *req) || m.learnSystem(err, *req)
 }
 
 // learnStream adapts the settings to an endpoint that refuses streams, or a field beside them.

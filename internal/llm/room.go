@@ -104,6 +104,30 @@ func endsAtLimit(finish string) bool {
 	return finish == string(openai.FinishReasonLength) || strings.HasPrefix(finish, "max_")
 }
 
+// joined makes one message of several that one side says in a row. Calls and their results stay as they are.
+func joined(req *openai.ChatCompletionRequest) {
+	var out []openai.ChatCompletionMessage
+	for _, msg := range req.Messages {
+		if n := len(out) - 1; n >= 0 && out[n].Role == msg.Role && msg.Role != openai.ChatMessageRoleTool && len(out[n].ToolCalls)+len(msg.ToolCalls) == 0 {
+			out[n].Content += "\n\n" + msg.Content
+			continue
+		}
+		out = append(out, msg)
+	}
+	req.Messages = out
+}
+
+// learnTaking adapts the settings to an endpoint whose template wants the sides to take turns, as those of Gemma and Mistral.
+// It reports whether the request should be sent again.
+func (m *Completion) learnTaking(err error) bool {
+	f, ok := errors.AsType[*failure](err)
+	if !ok || !refuses(f, "alternate", "2 or more assistant messages") || !m.oneEach.CompareAndSwap(false, true) {
+		return false
+	}
+	m.log.Warn("the model endpoint wants the sides to take turns; joining what one says in a row", "endpoint", m.endpoint.name, "model", m.cfg.Model)
+	return true
+}
+
 // withoutSystem moves instructions to the beginning of what the user says first.
 func withoutSystem(req *openai.ChatCompletionRequest) {
 	var said []string

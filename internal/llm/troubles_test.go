@@ -147,6 +147,36 @@ func TestNoSystemRole(t *testing.T) {
 	}
 }
 
+// What one side says in a row is sent as one message, from the first refusal on.
+func TestSidesTakeTurns(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.srv.Alternate()
+	m := f.model(t)
+	d := dialogue()
+	d.Turns = append([]memory.Turn{
+		{Role: memory.RoleSystem, Text: "Be kind."}, {Role: memory.RoleUser, Text: "<summary>"}, {Role: memory.RoleUser, Text: "Hello"},
+		{Role: memory.RoleAssistant, Text: "Hi."}, {Role: memory.RoleAssistant, Text: "How are you?"},
+	}, d.Turns[1:]...)
+	d.Turns = append(d.Turns, memory.Turn{Role: memory.RoleUser, Text: "And now?"})
+	for _, requests := range []int{2, 1} {
+		if got, err := m.Converse(t.Context(), f.scope, d); err != nil || got.Requests != requests {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	}
+	sent := f.srv.Requests()
+	var said []string
+	for _, msg := range sent[len(sent)-1].Messages {
+		said = append(said, msg.Role+": "+msg.Content)
+	}
+	want := []string{
+		"system: Be kind.", "user: <summary>\n\nHello", "assistant: Hi.\n\nHow are you?", "user: Where do I live?", "assistant: ", "tool: Lisbon", "user: And now?",
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("sent %q", said)
+	}
+}
+
 // An error inside a successful answer counts as the status that it names, and its wait is kept.
 func TestErrorInside(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ import (
 // troubles are what an endpoint refuses, besides fields. The server has them under its lock.
 type troubles struct {
 	oneSystem, noSystem bool
+	alternate           bool
 	status              int // of a refused system message
 	window, inputs      int
 	tooLong             int // status of a text beyond the window, or of too many
@@ -30,6 +31,9 @@ func (s *Server) OneSystem() {
 func (s *Server) NoSystem(status int) {
 	s.set(func() { s.troubles.oneSystem, s.troubles.noSystem, s.troubles.status = true, true, status })
 }
+
+// Alternate refuses two messages of one side in a row, as the templates of Gemma and Mistral do.
+func (s *Server) Alternate() { s.set(func() { s.troubles.alternate = true }) }
 
 // Window refuses texts to embed that have more characters, and more texts in one request (0: any number), with a status and
 // words that no client knows.
@@ -64,6 +68,11 @@ func (t *troubles) refuse(req *Request) (Reply, bool) {
 	for i, m := range req.Messages {
 		if t.oneSystem && (m.Role == "developer" || m.Role == "system" && (i > 0 || t.noSystem)) {
 			return StatusText(t.status, "System message must be at the beginning."), true
+		}
+	}
+	for i, m := range req.Messages {
+		if t.alternate && i > 0 && m.Role != "tool" && m.Role == req.Messages[i-1].Role {
+			return StatusText(http.StatusBadRequest, "Conversation roles must alternate user/assistant/user/assistant/..."), true
 		}
 	}
 	if t.inputs > 0 && len(req.Inputs) > t.inputs {
