@@ -30,7 +30,7 @@ func Budgets() map[string]int {
 		"internal/memory/policy/amem":               900,
 		"internal/memory/policy/mem0":               4800,
 		"internal/memory/policy/memgpt":             450,
-		"internal/memory/policy/memgpt/agent":       4250,
+		"internal/memory/policy/memgpt/agent":       4255,
 		"internal/memory/policy/memgpt/agent/tools": 290,
 		"internal/memory/policy/memgpt/letta":       1950,
 		"internal/memory/policy/memoryos":           3425,
