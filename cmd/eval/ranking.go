@@ -135,16 +135,16 @@ func (o options) eachTrack(ctx context.Context, do func(ctx context.Context, b *
 	}
 	for _, track := range o.rankingTracks() {
 		data, talk := strings.CutPrefix(track, "talk-")
-		d, policy, err := o.dataset(data)
+		d, err := o.dataset(data)
 		if err != nil {
 			return err
 		}
 		var b *eval.Bench
 		if talk {
 			d.Name = track
-			b, err = eval.OpenTalk(ctx, client, d, o.prefix+track+"-", eval.Systems()[0], logf)
+			b, err = eval.OpenTalk(ctx, client, d, o.prefix+track+"-", eval.Systems(true)[0], logf)
 		} else {
-			b, err = eval.OpenKept(ctx, client, d, o.prefix+track+"-", policy, o.keep, logf)
+			b, err = eval.OpenKept(ctx, client, d, o.prefix+track+"-", "none", o.keep, logf)
 		}
 		if err != nil {
 			return err

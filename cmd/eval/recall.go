@@ -15,8 +15,8 @@ import (
 
 // The tracks over published data, and those over the bundled samples.
 var (
-	publishedTracks = []string{"locomo", "pooled", "beam", "realmem", "madial", "madial-zh", "derived", "systems"}
-	sampleTracks    = []string{"sample-talk", "sample-chat", "sample-languages", "sample-derived", "sample-systems"}
+	publishedTracks = []string{"locomo", "pooled", "beam", "realmem", "madial", "madial-zh", "systems", "systems-beam"}
+	sampleTracks    = []string{"sample-talk", "sample-chat", "sample-languages", "sample-systems"}
 )
 
 // pagingTrack measures an agent that pages its memory. The model of its gateway is the oracle, which could not serve the
@@ -31,19 +31,18 @@ func recallCommand(o *options) *cobra.Command {
 	f := cmd.Flags()
 	f.StringSliceVar(&o.tracks, "tracks", nil, "of "+strings.Join(slices.Concat(publishedTracks, sampleTracks), ", ")+" (default: all that there is data for), or "+pagingTrack+" alone")
 	f.StringSliceVar(&o.variants, "variants", nil, "of lexical, vector, hybrid, no-attribute, default, mem0, dialogue, auto, context (default: all that the gateway offers, but auto)")
-	f.StringSliceVar(&o.systems, "systems", nil, "of messages, layered, mem0, mem0g, memorybank, memoryos: what the tracks systems and sample-systems tell conversations to (default: all)")
+	f.StringSliceVar(&o.systems, "systems", nil, "of messages, amem, layered, mem0, mem0g, memorybank, memoryos: what the tracks systems, systems-beam and sample-systems tell conversations to (default: all)")
 	f.StringVar(&o.results, "results", "", "folder to write a JSON file for each run to")
 	f.StringVar(&o.oracle, "oracle", "", "address at which the track "+pagingTrack+" serves the model that the gateway asks")
 	f.StringVar(&o.committed, "compare", "", "folder of earlier results; a metric that fell by more than 0.01 is an error")
 	return cmd
 }
 
-// dataset returns the data set of a track and the policy to load it with.
-func (o options) dataset(track string) (d *eval.Dataset, policy string, err error) {
+// dataset returns the data set of a track.
+func (o options) dataset(track string) (d *eval.Dataset, err error) {
 	if slices.Contains(publishedTracks, track) && o.data == "" {
-		return nil, "", fmt.Errorf("the track %s needs published data: pass --data or set EVAL_DATA", track)
+		return nil, fmt.Errorf("the track %s needs published data: pass --data or set EVAL_DATA", track)
 	}
-	policy = "none"
 	switch track {
 	case "locomo":
 		d, err = eval.ReadLoCoMo(o.data)
@@ -64,54 +63,42 @@ func (o options) dataset(track string) (d *eval.Dataset, policy string, err erro
 		}
 	case "madial", "madial-zh":
 		d, err = eval.ReadMADial(o.data, track == "madial-zh")
-	case "derived":
-		policy = o.policy
-		if d, err = eval.ReadLoCoMo(o.data); err == nil {
-			d.Name = "derived-" + policy
-		}
 	case "sample-talk":
 		d, err = eval.SampleTalk()
 	case "sample-chat":
 		d, err = eval.SampleChat()
 	case "sample-languages":
 		d, err = eval.SampleLanguages()
-	case "sample-derived":
-		policy = o.policy
-		if d, err = eval.SampleTalk(); err == nil {
-			d.Name = "sample-derived-" + policy
-		}
 	default:
 		err = fmt.Errorf("no track is named %q; there are %s", track, strings.Join(slices.Concat(publishedTracks, sampleTracks), ", "))
 	}
-	return d, policy, err
+	return d, err
 }
 
 // benches returns functions that open the benches of a track: one for most tracks, and one per
 // memory system for the systems.
 func (o options) benches(track string) ([]func(context.Context, *eval.Client) (*eval.Bench, error), error) {
 	var out []func(context.Context, *eval.Client) (*eval.Bench, error)
-	base, system := map[string]string{"systems": "locomo", "sample-systems": "sample-talk"}[track], "derived-"
-	if strings.HasPrefix(track, "sample-") {
-		system = "sample-derived-"
-	}
+	base := map[string]string{"systems": "locomo", "systems-beam": "beam", "sample-systems": "sample-talk"}[track]
+	system := map[string]string{"systems": "", "systems-beam": "beam-", "sample-systems": "sample-"}[track] + "derived-"
 	if base == "" {
-		d, policy, err := o.dataset(track)
+		d, err := o.dataset(track)
 		if err != nil {
 			return nil, err
 		}
 		return append(out, func(ctx context.Context, c *eval.Client) (*eval.Bench, error) {
-			return eval.OpenKept(ctx, c, d, o.prefix+track+"-", policy, o.keep, logf)
+			return eval.OpenKept(ctx, c, d, o.prefix+track+"-", "none", o.keep, logf)
 		}), nil
 	}
-	for _, s := range eval.Systems() {
+	for _, s := range eval.Systems(base != "beam") {
 		if len(o.systems) > 0 && !slices.Contains(o.systems, s.Name) {
 			continue
 		}
-		d, _, err := o.dataset(base)
+		d, err := o.dataset(base)
 		if err != nil {
 			return nil, err
 		}
-		d.Name = system + s.Name
+		d.Name, d.Budgets = system+s.Name, eval.TalkBudgets
 		out = append(out, func(ctx context.Context, c *eval.Client) (*eval.Bench, error) {
 			return eval.OpenTalk(ctx, c, d, o.prefix+d.Name+"-", s, logf)
 		})
@@ -207,7 +194,7 @@ func referenceCommand(o *options) *cobra.Command {
 		Use: "reference", Short: "Measure the reference scorers over the data, without a gateway", Args: cobra.NoArgs,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			for _, track := range o.rankingTracks() {
-				d, _, err := o.dataset(track)
+				d, err := o.dataset(track)
 				if err != nil {
 					return err
 				}

@@ -99,12 +99,12 @@ func TestRecallAcrossLanguages(t *testing.T) {
 func TestRecallOfSystemsOnTheSample(t *testing.T) {
 	t.Parallel()
 	stored := map[string]*eval.Stored{}
-	for _, s := range eval.Systems() {
+	for _, s := range eval.Systems(true) {
 		d, err := eval.SampleTalk()
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored[s.Name] = checkSystem(t, d, "sample-derived-", llm.EmbedLocal, s)[eval.Hybrid].Stored
+		stored[s.Name] = checkSystem(t, d, "sample-derived-", s)[eval.Hybrid].Stored
 	}
 	if n := stored["messages"].Notes(); n != 0 {
 		t.Errorf("%d notes were made of messages without a policy", n)

@@ -39,15 +39,15 @@ func TestRecallOfTheSamples(t *testing.T) {
 
 // checkSystem adds conversations to a memory system, asks the questions, and compares with the
 // committed results.
-func checkSystem(t *testing.T, d *eval.Dataset, prefix, provider string, s eval.System) map[string]*eval.Result {
+func checkSystem(t *testing.T, d *eval.Dataset, prefix string, s eval.System) map[string]*eval.Result {
 	t.Helper()
 	d.Name = prefix + s.Name
-	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = provider })
+	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = llm.EmbedLocal })
 	b, err := eval.OpenTalk(t.Context(), &eval.Client{BaseURL: g.url, Key: g.key}, d, d.Name+"-", s, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return runs(t, b, eval.Hybrid, eval.ProfileMem0, eval.Context)
+	return runs(t, b, eval.Hybrid, eval.Context)
 }
 
 // TestRecallOfPublishedData compares recall over published data with the committed results and with
@@ -114,13 +114,13 @@ func TestRecallOfPublishedData(t *testing.T) {
 	}
 	t.Run("systems", func(t *testing.T) {
 		t.Parallel()
-		for _, s := range eval.Systems() {
+		for _, s := range eval.Systems(true) {
 			t.Run(s.Name, func(t *testing.T) {
 				again, err := eval.ReadLoCoMo(dir)
 				if err != nil {
 					t.Fatal(err)
 				}
-				checkSystem(t, again, "derived-", llm.EmbedEnglish, s)
+				checkSystem(t, again, "derived-", s)
 			})
 		}
 	})
@@ -170,6 +170,9 @@ func runs(t *testing.T, b *eval.Bench, wanted ...string) map[string]*eval.Result
 		if !slices.Contains(names, w) {
 			t.Fatalf("the gateway offers %v only", names)
 		}
+	}
+	if b.Talk { // how Mem0's code ranks what was derived is of no interest
+		names = wanted
 	}
 	out := map[string]*eval.Result{}
 	for _, name := range names {

@@ -22,17 +22,27 @@ type System struct {
 	Step bool
 }
 
+// TalkBudgets are the token budgets that memory systems are compared at.
+var TalkBudgets = []int{500, 1000, 2000}
+
 // Systems returns the memory systems that learn from conversations, and the plain messages to
-// compare them with.
-func Systems() []System {
+// compare them with. Of several persons none is the owner; otherwise an assistant talks with one.
+func Systems(several bool) []System {
+	with := func(config map[string]any) map[string]any {
+		if several {
+			config["persons"] = "several"
+		}
+		return config
+	}
 	return []System{
 		{Name: "messages", Policy: "none"},
-		{Name: "layered", Policy: "layered", Config: map[string]any{"persons": "several"}, Step: true},
+		{Name: "amem", Policy: "amem"},
+		{Name: "layered", Policy: "layered", Config: with(map[string]any{}), Step: true},
 		{Name: "mem0", Policy: "mem0", Step: true},
 		{Name: "mem0g", Policy: "mem0g", Step: true},
 		// A day is summarized two seconds after its last message.
-		{Name: "memorybank", Policy: "memorybank", Config: map[string]any{"summary_delay": 2, "persons": "several"}},
-		{Name: "memoryos", Policy: "memoryos", Config: map[string]any{"persons": "several"}, Step: true},
+		{Name: "memorybank", Policy: "memorybank", Config: with(map[string]any{"summary_delay": 2})},
+		{Name: "memoryos", Policy: "memoryos", Config: with(map[string]any{}), Step: true},
 	}
 }
 
