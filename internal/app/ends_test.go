@@ -63,7 +63,7 @@ func TestLayeredEndsAtOnce(t *testing.T) {
 			"I want to run the Ghent half.":             {triples: [][2]string{{"goals", "run the Ghent half"}}},
 			"I drink tea.":                              {triples: [][2]string{{"drinks", "tea"}}},
 			"Back then I moved to Delft.":               {triples: [][2]string{{"place", "Delft"}}, ends: []string{"Rotterdam", "Copenhagen"}},
-			"I moved to Copenhagen, and eat fish again": {triples: [][2]string{{"place", "Copenhagen"}, {"diet", "pescatarian"}}, ends: []string{"Rotterdam", "vegetarian"}},
+			"I moved to Copenhagen, and am pescatarian": {triples: [][2]string{{"place", "Copenhagen"}, {"diet", "pescatarian"}}, ends: []string{"Rotterdam", "vegetarian"}},
 			"My knee says no to Ghent.":                 {ends: []string{"run the Ghent half"}},
 		})
 		g := startChat(start, model)
@@ -83,7 +83,7 @@ func TestLayeredEndsAtOnce(t *testing.T) {
 			"repeated": {object{"end_at_once": false}, "Copenhagen Delft Rotterdam pescatarian run the Ghent half tea vegetarian", ""},
 		} {
 			g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": c, "policy": "layered", "policy_config": x.config})
-			for i, said := range []string{"I live in Rotterdam.", "I'm a vegetarian.", "I want to run the Ghent half.", "I drink tea.", "I moved to Copenhagen, and eat fish again", "My knee says no to Ghent."} {
+			for i, said := range []string{"I live in Rotterdam.", "I'm a vegetarian.", "I want to run the Ghent half.", "I drink tea.", "I moved to Copenhagen, and am pescatarian", "My knee says no to Ghent."} {
 				got := g.call(http.StatusOK, http.MethodPost, "/v1/collections/"+c+"/remember", object{"content": said, "role": "user", "occurred_at": "2026-03-0" + string(rune('1'+i)) + "T09:00:00Z"})
 				if conflicts := got["conflicts"].([]any); c == "at-once" && len(conflicts) != 0 {
 					t.Errorf("%s: %s: %v", c, said, conflicts)

@@ -518,7 +518,7 @@ func TestOSParallelExtraction_C230(t *testing.T) {
 	w.fake.Handle(memoryos.CallProfile, meet(profile, knowledge, memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: "Ann sails."}))
 	w.fake.Handle(memoryos.CallKnowledge, meet(knowledge, profile, memoryos.Knowledge{User: []string{"Ann sails."}, Assistant: []string{}}))
 	w.tell("I sail.", "Ahoy.")
-	w.tell("I row.", "Ahoy.") // each call waits for the other
+	w.tell("I row, and I like a good profile and knowledge.", "Ahoy.") // each call waits for the other
 	if len(w.knowledge("user")) != 1 || w.keyed(w.c.ID, memory.KindProfile, memoryos.KeyProfile).Content != "Ann sails." {
 		t.Fatal("nothing was learned")
 	}
@@ -529,7 +529,7 @@ func TestOSParallelExtraction_C230(t *testing.T) {
 		}
 		works(fails)
 		w.fake.Always(fails, llmtest.Status(500, 0))
-		w.tell("I like it.", "Fine.")
+		w.tell("I like a profile and knowledge.", "Fine.")
 		learned := func() (profile, knowledge bool) {
 			profile = strings.Contains(w.keyed(w.c.ID, memory.KindProfile, memoryos.KeyProfile).Content, fails)
 			return profile, slices.ContainsFunc(w.knowledge("user"), func(n memory.Note) bool { return strings.Contains(n.Content, fails) })
@@ -617,15 +617,16 @@ func TestOSKnowledge_C232(t *testing.T) {
 			t.Errorf("%q is %+v", n.Content, full)
 		}
 	}
-	w.tell("He eats.", "Good.") // says the same
+	w.tell("My dog Rex eats.", "Good.") // says the same
 	w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"A dog, called Rex: Ann has"}, Assistant: []string{"N/A"}}))
-	w.tell("He drinks.", "Good.") // says it in other words, with a vector that is as near as a repetition
+	const owned = "Rex, my dog, guards my boat, my violin, my greenhouse and my telescope."
+	w.tell(owned, "Good.") // says it in other words, with a vector that is as near as a repetition
 	if len(w.knowledge("user")) != 1 || len(w.knowledge("assistant")) != 1 {
 		t.Error("something is known twice")
 	}
 	for i := range 4 {
 		w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{fmt.Sprintf("Ann owns a %s.", []string{"boat", "violin", "greenhouse", "telescope"}[i])}, Assistant: []string{"None"}}))
-		w.tell("More.", "Go on.")
+		w.tell(owned, "Go on.")
 	}
 	var known []string
 	for _, n := range w.knowledge("user") {
@@ -982,13 +983,13 @@ func TestOSDamagedRecords_C242(t *testing.T) {
 func TestOSContext_C239(t *testing.T) {
 	t.Parallel()
 	w := newOSWorld(t, `{"short_capacity":2,"heat_threshold":2,"merge_threshold":0}`, options{})
-	w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Ann owns a red kayak."}, Assistant: []string{"The assistant recommended a kayak course."}}))
+	w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Ann bought a red kayak."}, Assistant: []string{"The assistant recommended a kayak course."}}))
 	w.fake.Always(memoryos.CallProfile, llmtest.JSON(memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: "Ann is sporty."}))
 	w.tell("I bought a kayak in Bergen.", "Take a course.")
 	w.tell("It rains here.", "Stay dry.")
 	w.tell("I bake bread.", "Enjoy.")
 	c := w.context(w.c.ID, recall.ContextQuery{Text: "Where did I buy the kayak?"})
-	for _, want := range []string{"Ann is sporty.", "I bought a kayak in Bergen.", "It rains here.", "Stay dry.", "I bake bread.", "Enjoy.", "Ann owns a red kayak.", "The assistant recommended a kayak course."} {
+	for _, want := range []string{"Ann is sporty.", "I bought a kayak in Bergen.", "It rains here.", "Stay dry.", "I bake bread.", "Enjoy.", "Ann bought a red kayak.", "The assistant recommended a kayak course."} {
 		if !strings.Contains(c.Text, want) {
 			t.Errorf("%q is not in the context: %s", want, c.Text)
 		}

@@ -413,7 +413,11 @@ func (w *writer) triples(ctx context.Context, n *memory.Note) (triples []Triple,
 		if err != nil {
 			return nil, nil, err
 		}
-		w.out.Analyst, w.out.Dropped, triples = answer.Analyst, w.out.Dropped+read.Dropped, read.Triples
+		w.out.Analyst, triples = answer.Analyst, read.Triples
+		if answer.Analyst == memory.AnalystModel {
+			triples = saidOf(&in, read.Triples)
+		}
+		w.out.Dropped += read.Dropped + len(read.Triples) - len(triples)
 		for _, k := range read.Ends {
 			ended = append(ended, known[k])
 		}
@@ -428,6 +432,23 @@ func (w *writer) triples(ctx context.Context, n *memory.Note) (triples []Triple,
 		}
 	}
 	return triples, ended, nil
+}
+
+// saidOf returns the triples whose ends were said: the object in the message, the subject there or in what is known, if it is not
+// who speaks.
+func saidOf(in *TriplesInput, triples []Triple) (out []Triple) {
+	message := policy.NewEvidence(in.Message.Time.Year(), in.Message.Content)
+	names := []string{in.Message.Name}
+	for i := range in.Known {
+		names = append(names, in.Known[i].Subject, in.Known[i].Object)
+	}
+	background := message.With(names...)
+	for _, t := range triples {
+		if message.Has(t.Object) && (t.Subject == SubjectUser || background.Has(t.Subject)) {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // note decides about a note that a caller wrote or changed.

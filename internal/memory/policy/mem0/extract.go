@@ -32,7 +32,7 @@ type exchange struct {
 	session   any
 	terms     []textTerms // of each of messages
 	allTerms  textTerms
-	evidence  *evidence        // of the messages and, once facts are extracted, of the background
+	evidence  *policy.Evidence // of the messages and, once facts are extracted, of the background
 	guidance  *memory.Guidance // what its caller wants to be learned; nil: nothing in particular
 }
 
@@ -87,7 +87,7 @@ func (x *exchange) gatherEvidence(shown extractContext) {
 			texts = append(texts, u.Name, u.Content)
 		}
 	}
-	x.evidence = newEvidence(x.latest.Year(), texts...)
+	x.evidence = policy.NewEvidence(x.latest.Year(), texts...)
 }
 
 // speakers returns the terms of the names of who speaks, and of the words for them.
@@ -337,7 +337,7 @@ func newCandidates(c *Config, x *exchange, facts []string, shown extractContext,
 		// A fact is not from the new messages if it shares no word with them, or fewer than
 		// half of its words while the summary has all of them; or if it has names or numbers that nobody said.
 		shared := said.countShared(w.terms)
-		if !inOtherLanguage(&w, &said) && (shared == 0 || 2*shared < len(w.terms) && summary.countShared(w.terms) == len(w.terms)) || !x.evidence.supports(fact) {
+		if !inOtherLanguage(&w, &said) && (shared == 0 || 2*shared < len(w.terms) && summary.countShared(w.terms) == len(w.terms)) || !x.evidence.Supports(fact) {
 			drop.NotSaid++
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
@@ -50,6 +51,13 @@ func (w *textTerms) countShared(terms map[string]bool) int {
 // their words cannot be compared.
 func inOtherLanguage(a, b *textTerms) bool { return a.sure && b.sure && a.lang != b.lang }
 
+// namedTerms returns the terms of a text that are not numbers.
+func namedTerms(s string) textTerms {
+	w := termsOf(s)
+	maps.DeleteFunc(w.terms, func(t string, _ bool) bool { return strings.ContainsFunc(t, unicode.IsNumber) })
+	return w
+}
+
 // isSameStatement reports whether two new facts say the same: the same text, or a cosine of at least threshold and the same
 // words in the same order. One other word may deny the sentence or name somebody else, in any language.
 func isSameStatement(a, b string, cosine, threshold float64) bool {
@@ -70,14 +78,14 @@ func (l *ledger) memoryText(f *candidate, target *memory.Note) string {
 		return f.text
 	}
 	w, known := termsOf(s), termsOf(f.text)
-	said := l.exchange.evidence.with(f.text)
+	said := l.exchange.evidence.With(f.text)
 	if target != nil {
 		known.add(termsOf(target.Content))
-		said.add(target.Content)
+		said = said.With(target.Content)
 	}
 	known.add(l.exchange.allTerms)
 	few := !inOtherLanguage(&w, &known) && (2*known.countShared(w.terms) < len(w.terms) || len(w.terms) == 0)
-	if few || !said.supports(s) {
+	if few || !said.Supports(s) {
 		l.out.Dropped.Texts++
 		return f.text
 	}

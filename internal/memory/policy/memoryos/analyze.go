@@ -207,7 +207,12 @@ func (r *run) extract(ctx context.Context, s *session, m *material, reason strin
 		of      string
 		entries []string
 	}{{OfUser, found.User}, {OfAssistant, found.Assistant}} {
-		if err := r.learn(ctx, s, list.of, list.entries, m, reason); err != nil {
+		entries, err := r.saidOf(ctx, list.entries, m)
+		if err == nil {
+			r.out.Knowledge.Dropped += len(list.entries) - len(entries)
+			err = r.learn(ctx, s, list.of, entries, m, reason)
+		}
+		if err != nil {
 			return false, err
 		}
 	}
@@ -408,6 +413,31 @@ func (r *run) askKnowledge(ctx context.Context, m *material) (found *Knowledge, 
 	}
 	read, dropped, err := readKnowledge(a.JSON, 0)
 	return &read, dropped, err
+}
+
+// saidOf returns the entries that were said: none has a name or a number that is neither in the messages nor in what is known.
+// Quotations were.
+func (r *run) saidOf(ctx context.Context, entries []string, m *material) ([]string, error) {
+	if len(entries) == 0 || r.out.Analyst == memory.AnalystHeuristic {
+		return entries, nil
+	}
+	said, background := []string{}, []string{m.person}
+	for i := range m.messages {
+		u := memory.UtteranceOf(&m.messages[i])
+		said, background = append(said, u.Content), append(background, u.Name)
+	}
+	for _, of := range []string{OfUser, OfAssistant} {
+		known, err := r.knowledge(ctx, of)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range known {
+			background = append(background, n.Content)
+		}
+	}
+	talk := policy.NewEvidence(m.newestTime(m.sources(), r.now).Year(), said...)
+	all := talk.With(background...)
+	return slices.DeleteFunc(entries, func(entry string) bool { return !talk.Shares(entry) || !all.Supports(entry) }), nil
 }
 
 // learn adds entries of knowledge that are not known yet, and removes the oldest ones at capacity.

@@ -231,7 +231,7 @@ type outcome struct {
 type counted struct {
 	Added    int `json:"added"`
 	Repeated int `json:"repeated"` // known already
-	Dropped  int `json:"dropped"`  // said nothing, or too much
+	Dropped  int `json:"dropped"`  // said nothing, too much, or what nobody said
 	Removed  int `json:"removed"`  // the oldest, at capacity
 }
 

@@ -1,7 +1,8 @@
-package mem0
+package policy
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,37 +10,42 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// evidence is what an answer may take its words from: the exchange, and the background that was shown with it. By it
-// facts and texts are refused that nobody said, in any language and of any writer.
-type evidence struct {
-	terms   textTerms
+// Evidence is what an answer may take its words from: what was said, and the background that was shown with it. By it
+// facts, triples and texts are refused that nobody said, in any language and of any writer.
+type Evidence struct {
+	terms   map[string]bool
+	lang    text.Language   // by a guess
+	sure    bool            // the guess is certain
 	words   map[string]bool // folded
 	numbers map[string]bool // without what only writes them: 1,000 and 1000 are one
 	cased   bool            // it has words in a script with capital letters
 	year    int             // of the exchange
 }
 
-// newEvidence returns the evidence of texts that were said in a year.
-func newEvidence(year int, texts ...string) *evidence {
-	e := &evidence{terms: textTerms{terms: map[string]bool{}}, words: map[string]bool{}, numbers: map[string]bool{}, year: year}
+// NewEvidence returns the evidence of texts that were said in a year.
+func NewEvidence(year int, texts ...string) *Evidence {
+	e := &Evidence{terms: map[string]bool{}, words: map[string]bool{}, numbers: map[string]bool{}, year: year}
 	for _, s := range texts {
 		e.add(s)
 	}
-	e.terms.lang, e.terms.sure = text.Guess(strings.Join(texts, "\n"))
+	e.lang, e.sure = text.Guess(strings.Join(texts, "\n"))
 	return e
 }
 
-// with returns the evidence and a text.
-func (e *evidence) with(s string) *evidence {
+// With returns the evidence and more texts.
+func (e *Evidence) With(texts ...string) *Evidence {
 	more := *e
-	more.terms.terms, more.words, more.numbers = maps.Clone(e.terms.terms), maps.Clone(e.words), maps.Clone(e.numbers)
-	more.add(s)
+	more.terms, more.words, more.numbers = maps.Clone(e.terms), maps.Clone(e.words), maps.Clone(e.numbers)
+	for _, s := range texts {
+		more.add(s)
+	}
 	return &more
 }
 
-// add adds a text.
-func (e *evidence) add(s string) {
-	e.terms.add(termsOf(s))
+func (e *Evidence) add(s string) {
+	for _, t := range text.Terms(s) {
+		e.terms[t] = true
+	}
 	for _, w := range spelledWords(s) {
 		e.words[text.Fold(w.text)] = true
 		e.cased = e.cased || strings.ContainsFunc(w.text, unicode.IsLower)
@@ -56,29 +62,62 @@ var speakerWords = map[string]bool{"user": true, "assistant": true, "用户": tr
 // all of what was said in the words of the talk.
 const leastSaid = 3
 
-// supports reports whether a text can come from the evidence: every name and number in it was said, and a third of its
+// Supports reports whether a text can come from the evidence: every name and number in it was said, and a third of its
 // terms. Terms of another language cannot be compared.
-func (e *evidence) supports(s string) bool {
+func (e *Evidence) Supports(s string) bool {
 	if !e.hasNumbers(s) || !e.hasNames(s) {
 		return false
 	}
-	w := namedTerms(s)
-	if inOtherLanguage(&w, &e.terms) {
+	if lang, sure := text.Guess(s); sure && e.sure && lang != e.lang {
 		return true
 	}
-	return leastSaid*e.terms.countShared(w.terms) >= len(w.terms)
+	said, all := countTerms(s, func(t string) bool { return e.terms[t] })
+	return leastSaid*said >= all
 }
 
-// namedTerms returns the terms of a text that are not numbers.
-func namedTerms(s string) textTerms {
-	w := termsOf(s)
-	maps.DeleteFunc(w.terms, func(t string, _ bool) bool { return isNumeral(t) })
-	return w
+// Shares reports whether a text has a term of the evidence, or is in another language.
+func (e *Evidence) Shares(s string) bool {
+	lang, sure := text.Guess(s)
+	return sure && e.sure && lang != e.lang || slices.ContainsFunc(text.Terms(s), func(t string) bool { return e.terms[t] })
+}
+
+// Has reports whether an end of a triple was said: every name and number in it, and most of its words, in this or another
+// form and in the language of the talk. The words for who speaks need not be said.
+func (e *Evidence) Has(s string) bool {
+	if !e.hasNumbers(s) || !e.hasNames(s) {
+		return false
+	}
+	said, all := countTerms(s, func(t string) bool { return e.terms[t] || e.hasForm(t) || e.hasSign(t) })
+	for _, w := range spelledWords(s) {
+		switch word := text.Fold(w.text); {
+		case all > 0 && speakerWords[word]:
+			said, all = said-1, all-1
+		case all == 0 && !isNumeral(word) && !e.hasForm(word) && !e.hasSign(word): // no search looks for such a word
+			return false
+		}
+	}
+	return all == 0 || 2*said > all
+}
+
+// countTerms returns how many terms of a text were said, and how many it has but for numbers.
+func countTerms(s string, isSaid func(string) bool) (said, all int) {
+	seen := map[string]bool{}
+	for _, t := range text.Terms(s) {
+		if seen[t] || isNumeral(t) {
+			continue
+		}
+		seen[t] = true
+		all++
+		if isSaid(t) {
+			said++
+		}
+	}
+	return said, all
 }
 
 // hasNumbers reports whether all numbers of a text were said. Those of a date need not, since facts say "yesterday" as a
 // date; nor a digit, which people say as a word.
-func (e *evidence) hasNumbers(s string) bool {
+func (e *Evidence) hasNumbers(s string) bool {
 	numbers := numbersOf(s)
 	dated := false
 	for _, n := range numbers {
@@ -98,7 +137,7 @@ func (e *evidence) hasNumbers(s string) bool {
 const nearYears = 10
 
 // isYear reports whether a number is a year that can be reckoned from the time of the exchange.
-func (e *evidence) isYear(n string) bool {
+func (e *Evidence) isYear(n string) bool {
 	if len(n) != 4 {
 		return false
 	}
@@ -112,7 +151,7 @@ func (e *evidence) isYear(n string) bool {
 // hasNames reports whether all names of a text were said, in this or another form. A name is a word with a capital letter
 // inside a sentence. Beside a number it may be a month. Where capitals are not a sign of names, as in German, nothing is told
 // by them; nor where what was said has none.
-func (e *evidence) hasNames(s string) bool {
+func (e *Evidence) hasNames(s string) bool {
 	words := spelledWords(s)
 	names, missing := 0, false
 	for i, w := range words {
@@ -130,12 +169,26 @@ func (e *evidence) hasNames(s string) bool {
 const capitalsMeanNothing = 3
 
 // hasForm reports whether a folded word or a form of it was said: another ending, or a longer or shorter word.
-func (e *evidence) hasForm(word string) bool {
+func (e *Evidence) hasForm(word string) bool {
 	if e.words[word] || speakerWords[word] {
 		return true
 	}
 	for said := range e.words {
 		if isForm(word, said) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasSign reports whether a single character of a script without spaces was said, in any word.
+func (e *Evidence) hasSign(word string) bool {
+	first, size := utf8.DecodeRuneInString(word)
+	if size != len(word) || first < 0x2e80 {
+		return false
+	}
+	for said := range e.words {
+		if strings.ContainsRune(said, first) {
 			return true
 		}
 	}

@@ -1,0 +1,73 @@
+package policy_test
+
+import (
+	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+)
+
+// TestEvidenceOfTexts: a text has no name and no number that was not said, in any language; other words, other forms of the
+// same ones, dates and digits for words are fine.
+func TestEvidenceOfTexts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		said, text string
+		supported  bool
+	}{
+		{"I live in Cork with my dog Bo.", "Nora lives in Cork with a dog called Bo.", true},
+		{"I live in Cork with my dog Bo.", "Nora lives in Cork with a dog called Rex.", false},
+		{"I start on Monday, for 1,200 a month.", "Nora starts on 6 July 2026 and earns 1200 a month.", true},
+		{"I start on Monday, for 1,200 a month.", "Nora starts on 6 July 2026 and earns 1500 a month.", false},
+		{"we have three kids", "Nora has 3 kids.", true},
+		{"we have three kids", "Nora has kids and 14 goats.", false},
+		{"Ich arbeite bei Bosch in Reutlingen.", "Nora arbeitet bei Bosch in Reutlingen.", true},
+		{"Ich arbeite bei Bosch in Reutlingen.", "Nora verkauft Autos.", false},
+		{"Vivo en Quito con mi hermana.", "Nora vive en Quito con su hermana.", true},
+		{"Vivo en Quito con mi hermana.", "Nora vive en Quito con su hermana Lucía.", false},
+		{"我在苏州的医院当护士。", "Nora在苏州的医院当护士。", true},
+		{"我在苏州的医院当护士。", "Nora喜欢钓鱼和爬山。", false},
+		{"私は福岡で大工をしています。", "Noraは福岡で大工をしている。", true},
+		{"私は福岡で大工をしています。", "Noraは毎週ピアノを弾く。", false},
+		{"أعمل في بنك في عمان.", "تعمل نورا في بنك في عمان.", true},
+		{"أعمل في بنك منذ 2019.", "تعمل نورا في بنك ولها 45 زميلا.", false},
+		{"Я живу в Казани.", "Нора живёт в Казани.", true},
+		{"Я живу в Казани.", "Нора любит рыбалку.", false},
+	} {
+		talk := policy.NewEvidence(2026, c.said)
+		if got := talk.Shares(c.text) && talk.With("Nora", "نورا", "Нора").Supports(c.text); got != c.supported {
+			t.Errorf("%q supports %q: %t", c.said, c.text, got)
+		}
+	}
+}
+
+// TestEvidenceOfTriples: what a triple is about was said, in this or another form, in the language of the talk.
+func TestEvidenceOfTriples(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		said      string
+		has, lack []string
+	}{
+		{"I love hiking, and my sister Eva moved to Bergen.", []string{"hike", "hiking", "Eva", "user's sister", "Bergen"}, []string{"Oslo", "Ida", "swimming", "user's brother", "user's wife", "Eva Lund", "Bergen in 1834"}},
+		{"I'm a vegetarian nurse with two kids.", []string{"vegetarian", "nurse", "2 kids", "two kids", "vegetarian nurse"}, []string{"vegan", "doctor", "17 kids", "teacher", "it"}},
+		{"My rent is 92k, and I can't stand jazz.", []string{"92k", "92,000", "jazz", "rent"}, []string{"95k", "rock music"}},
+		{"我搬到杭州了，养了一只猫。", []string{"杭州", "一只猫", "猫"}, []string{"北京", "Hangzhou", "狗", "一只狗"}},
+		{"Ich habe in Kassel eine Bäckerei eröffnet.", []string{"Kassel", "Bäckerei", "eine Bäckerei"}, []string{"Bonn", "bakery", "Metzgerei"}},
+		{"Me mudé a Sevilla y toco la guitarra.", []string{"Sevilla", "guitarra", "tocar la guitarra"}, []string{"Madrid", "piano", "guitar lessons"}},
+		{"妹は札幌で看護師をしています。", []string{"札幌", "看護師", "妹"}, []string{"大阪", "医者", "nurse"}},
+		{"أسكن في دبي وأحب القهوة.", []string{"دبي", "القهوة"}, []string{"القاهرة", "الشاي", "coffee"}},
+		{"Mieszkam w Krakowie i mam psa.", []string{"Krakowie", "Kraków", "psa"}, []string{"Gdańsk", "kota"}},
+		{"Я переехала в Казань и работаю врачом.", []string{"Казань", "врачом", "врач"}, []string{"Москва", "учитель"}},
+	} {
+		e := policy.NewEvidence(2026, c.said)
+		for _, s := range c.has {
+			if !e.Has(s) {
+				t.Errorf("%q has no %q", c.said, s)
+			}
+		}
+		for _, s := range c.lack {
+			if e.Has(s) {
+				t.Errorf("%q has %q", c.said, s)
+			}
+		}
+	}
+}
