@@ -10,11 +10,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
 )
 
-func TestConformanceAtOnce(t *testing.T) {
-	t.Parallel()
-	storetest.RunAtOnce(t, openDirect)
-}
-
 func openTraced(t *testing.T, tracer pgx.QueryTracer) storetest.Harness {
 	t.Helper()
 	return open("", tracer, func(_ *testing.T, db postgrestest.Database) string { return db.URL })(t)

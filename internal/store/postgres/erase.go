@@ -4,26 +4,52 @@ import (
 	"context"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// EraseVersions implements store.NoteErasure.
-func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID) (int64, error) {
-	const of = " = ANY($3::uuid[])"
-	const ended = " AND to_rev < 9223372036854775807"
-	q.later("DELETE FROM vectors WHERE tenant = $1 AND layer = $2 AND note"+of, tenantID, layer, notes)
-	q.later("DELETE FROM links WHERE tenant = $1 AND layer = $2 AND source"+of, tenantID, layer, notes)
-	q.later("DELETE FROM links WHERE tenant = $1 AND layer = $2 AND target"+of, tenantID, layer, notes)
-	q.later("DELETE FROM links WHERE tenant = $1 AND layer = $2 AND source"+of+ended, tenantID, layer, past)
-	q.later("DELETE FROM links WHERE tenant = $1 AND layer = $2 AND target"+of+ended, tenantID, layer, past)
-	q.later("DELETE FROM usage WHERE tenant = $1 AND layer = $2 AND note"+of, tenantID, layer, notes)
-	erased, err := q.exec(ctx, "DELETE FROM notes WHERE tenant = $1 AND layer = $2 AND id"+of, tenantID, layer, notes)
-	if err != nil {
-		return 0, err
+// EraseVersions implements store.NoteErasure. It finds the rows of each note by its id, and deletes each row by its whole key: a
+// condition on a list of ids may be answered by reading the layer.
+func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID) (n int64, err error) {
+	for i, of := range [][]uuid.UUID{notes, past} {
+		if len(of) == 0 {
+			continue
+		}
+		ended := ""
+		if i == 1 {
+			ended = " AND x.to_rev <> " + openEnd // not the condition of the index of ended versions
+		}
+		rows := func(columns, table, id string) string {
+			return "SELECT " + columns + " FROM unnest($3::uuid[]) k (id) CROSS JOIN LATERAL (SELECT * FROM " + table +
+				" x WHERE x.tenant = $1 AND x.layer = $2 AND x." + id + " = k.id" + ended + " OFFSET 0) x"
+		}
+		versions, err := collect(ctx, q, rows("x.layer, x.id, x.from_rev", "notes", "id"), []any{tenantID, layer, of}, func(row store.Scanner) (v memory.Version, err error) {
+			return v, row.Scan(&v.Layer, &v.Note, &v.From)
+		})
+		if err != nil {
+			return n, err
+		}
+		n += int64(len(versions))
+		for _, v := range versions {
+			_ = q.DeleteNote(ctx, tenantID, v) // goes with the next statement
+		}
+		for _, end := range []string{"source", "target"} {
+			links, err := collect(ctx, q, rows("x.layer, x.source, x.relation, x.target, x.from_rev", "links", end), []any{tenantID, layer, of}, func(row store.Scanner) (l memory.Link, err error) {
+				return l, row.Scan(&l.Layer, &l.Source, &l.Relation, &l.Target, &l.From)
+			})
+			if err != nil {
+				return n, err
+			}
+			for i := range links {
+				_ = q.DeleteLink(ctx, tenantID, links[i])
+			}
+		}
 	}
-	q.later(`DELETE FROM vectors v USING notes n WHERE v.tenant = $1 AND v.layer = $2 AND v.note = ANY($3::uuid[])
- AND n.tenant = $1 AND n.layer = $2 AND n.id = v.note AND n.from_rev = v.from_rev AND n.to_rev < 9223372036854775807`, tenantID, layer, past)
-	n, err := q.exec(ctx, "DELETE FROM notes WHERE tenant = $1 AND layer = $2 AND id"+of+ended, tenantID, layer, past)
-	return erased + n, err
+	for _, id := range notes {
+		q.later("DELETE FROM usage WHERE tenant = $1 AND layer = $2 AND note = $3", tenantID, layer, id)
+	}
+	return n, nil
 }
 
 // named is the condition that a document has one of the ids $4.

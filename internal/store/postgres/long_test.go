@@ -15,7 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
 )
 
-// TestConformance and TestConformanceAtOnce run the suite of every engine. Among its cases: C001 (each add is a note of its
+// TestConformance runs the suite of every engine, and explains what it sends. Among its cases: C001 (each add is a note of its
 // own), C003 (ids are stable), C031 (links are lists), C056 and C058 (read and delete by id), C060
 // (values keep their type), C064 (collections never mix), C066 and C067 (forks and batched copies),
 // C069 (agents share a base), C075 (dimensions are not mixed), C077 (any version is restored).
@@ -25,11 +25,15 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	sent := &statements{}
 	t.Run("suite", func(t *testing.T) {
-		storetest.Run(t, func(t *testing.T) storetest.Harness {
+		traced := func(t *testing.T) storetest.Harness {
 			t.Helper()
 			return openTraced(t, sent)
-		})
+		}
+		storetest.Run(t, traced)
+		storetest.RunAtOnce(t, traced)
 	})
+	sent.beside(t)
+	t.Run("complete", sent.complete)
 	t.Run("plans", sent.check)
 }
 

@@ -99,6 +99,7 @@ func reviews(_ *testing.T, w *world) {
 	got := must(w.Review(w.ctx, w.all, r.ID))(w.t)
 	w.assertf(got.State == memory.ReviewApproved && got.Actor == "bob" && got.Reason == "fine" && !got.ClosedAt.IsZero() && got.Revision == r.Revision, "closed: %+v", got)
 	w.assertf(equal(order(memory.ReviewQuery{State: memory.ReviewOpen, Collection: c.ID}), 3, 2, 1), "by state")
+	w.assertf(equal(order(memory.ReviewQuery{Proposals: true}), 3, 2, 1, 0), "those that ask for a decision")
 	other := w.collection("other")
 	err := errOf(w.tryWrite(other.ID, func(tx memory.Tx) error { return tx.UpdateReview(w.ctx, r) }))
 	w.wantFault(err, fault.NotFound)

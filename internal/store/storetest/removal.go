@@ -293,10 +293,28 @@ func eraseNotes(_ *testing.T, w *world) {
 	w.wantFault(errOf(w.Job(w.ctx, w.all, of.ID)), fault.NotFound)
 	left := must(w.Job(w.ctx, w.all, names.ID))(w.t)
 	w.assertf(len(left.Result) == 0, "the job still says %s", left.Result)
+	w.clearJobs(c.ID)
 	w.assertf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "note.erase"}))(w.t)) == 1, "the erasure is audited")
 	again := must(w.EraseNotes(w.ctx, w.all, c.ID, []uuid.UUID{a.ID}, nil, entry))(w.t)
 	w.assertf(again.Versions == 0, "erased again: %+v", again)
 	w.wantFault(errOf(w.EraseNotes(w.ctx, w.bobS, w.collectionOf(w.alice.ID, "alices").ID, []uuid.UUID{a.ID}, nil, entry)), fault.NotFound)
+}
+
+// clearJobs: ended jobs lose a result that has a text as JSON writes it, and keep one that has not.
+func (w *world) clearJobs(collection uuid.UUID) {
+	const text = `a "mark"`
+	var jobs []memory.Job
+	for _, result := range []string{text, "another"} {
+		j := w.job(collection, memory.Job{Kind: memory.JobPolicy, Stage: memory.StageTask})
+		_, lease := w.claim(collection, memory.StageUpkeep, 1)
+		w.noError(w.ReleaseJob(w.ctx, w.all, j.ID, lease, memory.JobEnd{State: memory.JobDone, Stage: j.Stage, Result: fmt.Appendf(nil, `{"text":%q}`, result)}))
+		jobs = append(jobs, j)
+	}
+	w.write(collection, func(tx memory.Tx) error { return tx.ClearJobs(w.ctx, []string{text}) })
+	for i, j := range jobs {
+		left := must(w.Job(w.ctx, w.all, j.ID))(w.t)
+		w.assertf((len(left.Result) == 0) == (i == 0), "job %d says %s", i, left.Result)
+	}
 }
 
 // erasePast: of a note that stays, only what it was before is erased.
