@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipboxhq/slipbox/internal/apptest"
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 )
 
 // An operation accepts a request without a body exactly if its contract says that the body is
@@ -21,7 +21,7 @@ func TestAbsentBodies(t *testing.T) {
 		"flushContext": b.space(t, "paged", "memgpt") + "/flush",
 	}
 	for id, path := range paths {
-		op := apptest.OperationNamed(t, id)
+		op := contracttest.OperationNamed(t, id)
 		required := op.RequestBody != nil && op.RequestBody.Value.Required
 		got := b.call(t, "one", http.MethodPost, path, "")
 		if refused := got.Code >= http.StatusBadRequest; refused != required {

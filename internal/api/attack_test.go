@@ -20,7 +20,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/apptest"
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -40,7 +40,7 @@ type attack struct {
 	t    *testing.T
 	rand *rand.Rand
 	loot []string // what names things of the victim
-	ops  []*apptest.Operation
+	ops  []*contracttest.Operation
 }
 
 var pathParameter = regexp.MustCompile(`\{[a-z_]+\}`)
@@ -52,7 +52,7 @@ func newAttack(t *testing.T) *attack {
 	t.Helper()
 	a := &attack{system: newSystem(t), t: t, rand: rand.New(rand.NewPCG(7, 34))}
 	away := a.Unmounted() // keys and tenants, which this system has none of
-	for _, op := range apptest.Operations(t) {
+	for _, op := range contracttest.Operations(t) {
 		if !slices.Contains(away, op.ID) {
 			a.ops = append(a.ops, op)
 		}
@@ -88,7 +88,7 @@ func newAttack(t *testing.T) *attack {
 var mem0Views = []string{"/memories?user_id=nora", "/v1/entities/", "/v1/events/"}
 
 // tools are the calls of the Model Context Protocol: of each tool that it lists, and of its resources.
-func (a *attack) tools() (out []*apptest.Operation) {
+func (a *attack) tools() (out []*contracttest.Operation) {
 	a.t.Helper()
 	w := a.do(request("one", http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 	var list struct {
@@ -116,9 +116,9 @@ func (a *attack) tools() (out []*apptest.Operation) {
 }
 
 // mcpCall is an operation that sends messages of one method.
-func mcpCall(method string, params map[string]*openapi3.Schema) *apptest.Operation {
+func mcpCall(method string, params map[string]*openapi3.Schema) *contracttest.Operation {
 	body := required(map[string]*openapi3.Schema{"jsonrpc": onlyValue("2.0"), "id": onlyValue("1"), "method": onlyValue(method), "params": required(params)})
-	return &apptest.Operation{Method: http.MethodPost, Path: "/mcp", Operation: &openapi3.Operation{RequestBody: &openapi3.RequestBodyRef{
+	return &contracttest.Operation{Method: http.MethodPost, Path: "/mcp", Operation: &openapi3.Operation{RequestBody: &openapi3.RequestBodyRef{
 		Value: openapi3.NewRequestBody().WithJSONSchema(body),
 	}}}
 }
@@ -210,7 +210,7 @@ func itemsOf(s *openapi3.Schema) *openapi3.Schema {
 }
 
 // target returns an address of an operation, with its parameters filled.
-func (a *attack) target(op *apptest.Operation) string {
+func (a *attack) target(op *contracttest.Operation) string {
 	path := pathParameter.ReplaceAllStringFunc(op.Path, func(name string) string {
 		v := url.PathEscape(a.value())
 		if name == "{collection}" && a.rand.IntN(2) == 0 {
@@ -235,7 +235,7 @@ func (a *attack) target(op *apptest.Operation) string {
 }
 
 // body returns a body for an operation, at times one that is broken or too large.
-func (a *attack) body(op *apptest.Operation) (text, media string) {
+func (a *attack) body(op *contracttest.Operation) (text, media string) {
 	if op.Method == http.MethodGet || op.RequestBody == nil {
 		return "", ""
 	}
@@ -264,7 +264,7 @@ func (a *attack) credential() string {
 }
 
 // send sends one request and returns its answer; ok is false when the request has no form that a client could send.
-func (a *attack) send(op *apptest.Operation, credential string) (w *httptest.ResponseRecorder, sent string, ok bool) {
+func (a *attack) send(op *contracttest.Operation, credential string) (w *httptest.ResponseRecorder, sent string, ok bool) {
 	target := a.target(op)
 	u, err := url.Parse(target)
 	if err != nil {
@@ -378,7 +378,7 @@ func TestAttackWithTheKey(t *testing.T) {
 	t.Parallel()
 	a := newAttack(t)
 	// Without what deletes, or nothing is left to leak.
-	a.ops = slices.DeleteFunc(a.ops, func(o *apptest.Operation) bool { return o.Method == http.MethodDelete })
+	a.ops = slices.DeleteFunc(a.ops, func(o *contracttest.Operation) bool { return o.Method == http.MethodDelete })
 	doors := map[string]int{}
 	a.run(2000, func() string { return "one" }, func(sent, _ string) {
 		_, path, _ := strings.Cut(sent, " /")

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slipboxhq/slipbox/internal/apptest"
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -73,7 +73,7 @@ func (w *canaryCage) seen(past bool) []string {
 			out = append(out, method+" "+strings.TrimPrefix(target, w.path)+": "+a.Body.String())
 		}
 	}
-	for _, op := range apptest.Operations(w.t) {
+	for _, op := range contracttest.Operations(w.t) {
 		if op.Method == http.MethodGet && strings.HasPrefix(op.Path, "/v1/collections/{collection}") && strings.Count(op.Path, "{") == 1 && !strings.HasSuffix(op.Path, "/changes") {
 			look("GET", strings.Replace(op.Path, "/v1/collections/{collection}", w.path, 1), "")
 		}

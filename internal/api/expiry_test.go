@@ -10,7 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/slipboxhq/slipbox/internal/apptest"
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -355,7 +355,7 @@ func TestExpiryOfOperations(t *testing.T) {
 		}
 		return slices.ContainsFunc(parts, func(p *openapi3.SchemaRef) bool { return has(p.Value, field, depth+1) })
 	}
-	for _, op := range apptest.Operations(t) {
+	for _, op := range contracttest.Operations(t) {
 		id, scope := op.ID, op.Extensions["x-scope"]
 		if strings.HasPrefix(op.Path, "/mem0/") || op.Method == http.MethodDelete || op.Method == http.MethodGet || op.RequestBody == nil || scope != string(tenant.NotesWrite) && withoutExpiry[id] == "" {
 			continue
@@ -370,6 +370,6 @@ func TestExpiryOfOperations(t *testing.T) {
 		}
 	}
 	for id := range withoutExpiry {
-		apptest.OperationNamed(t, id)
+		contracttest.OperationNamed(t, id)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slipboxhq/slipbox/internal/apptest"
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 )
 
 // lived fills a collection with notes of several kinds, links, use, derived notes and times of several zones.
@@ -196,7 +196,7 @@ func TestEachFieldComesBack(t *testing.T) {
 	if err := json.Unmarshal([]byte(said), &sent); err != nil {
 		t.Fatal(err)
 	}
-	for name := range apptest.Schema(t, "ImportNote").Properties {
+	for name := range contracttest.Schema(t, "ImportNote").Properties {
 		if _, set := sent[name]; !set && exportedAs[name] == "" {
 			t.Errorf("this test does not set %s", name)
 		}

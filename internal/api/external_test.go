@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/slipboxhq/slipbox/internal/apptest"
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
@@ -83,7 +83,7 @@ func TestByExternal(t *testing.T) {
 	}
 	path := strings.NewReplacer("{note}", note, "{label}", "human", "{run}", note, "{approval}", note, "{block}", note, "{job}", note)
 	tried := 0
-	for _, op := range apptest.Operations(t) {
+	for _, op := range contracttest.Operations(t) {
 		if op.Method != http.MethodGet || !strings.Contains(op.Path, "{collection}") {
 			continue
 		}

@@ -257,6 +257,7 @@ func TestTurns(t *testing.T) {
 			before(c)
 			reached <- struct{}{}
 			<-release
+			c.Header("Slipbox-Revision", "1")
 			c.Status(http.StatusNoContent)
 			return nil
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	contract "github.com/slipboxhq/slipbox/api"
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 )
 
 // Why a list that has pages cannot be asked for as newest, oldest and updated.
@@ -34,10 +34,7 @@ func TestEveryPagedListHasAnOrder(t *testing.T) {
 		"listFacts": ofLinks, "getSession": ofLinks, "diffCollection": ofLinks,
 		"listBlocks": asPrompted, "listSessions": whenRead, "listChanges": aLog,
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(contract.OpenAPI())
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := contracttest.Documents(t)[""]
 	for path, item := range doc.Paths.Map() {
 		for _, op := range item.Operations() {
 			has := func(name string) *openapi3.Parameter { return op.Parameters.GetByInAndName("query", name) }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api"
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -57,7 +58,7 @@ func conformsToMem0(t *testing.T, method, path string, w *httptest.ResponseRecor
 		}
 		return
 	}
-	op := apptest.OperationOf(t, method, path)
+	op := contracttest.OperationOf(t, method, path)
 	if op == nil {
 		return
 	}
@@ -65,7 +66,7 @@ func conformsToMem0(t *testing.T, method, path string, w *httptest.ResponseRecor
 	if documented == nil {
 		t.Fatalf("%s answers %d, which is not documented: %s", op.ID, w.Code, w.Body)
 	}
-	if err := apptest.Validate(documented.Value.Content[mediaJSON].Schema.Value, value); err != nil {
+	if err := contracttest.Validate(documented.Value.Content[mediaJSON].Schema.Value, value); err != nil {
 		t.Errorf("%s: the answer breaks its schema: %v\n%s", op.ID, err, w.Body)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -327,10 +328,7 @@ func TestContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	specs, err := wholeContract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	specs := contracttest.Documents(t)
 	valid := map[tenant.Permission]bool{"": true, tenant.OperatorPerm: true}
 	for _, p := range tenant.AllPermissions() {
 		valid[p] = true
@@ -347,7 +345,7 @@ func TestContract(t *testing.T) {
 		if op.public && op.scope != "" {
 			t.Errorf("%s is public and wants a scope", id)
 		}
-		written := op.written()
+		written := contracttest.OperationNamed(t, id)
 		if len(written.Tags) != 1 || specs[""].Tags.Get(written.Tags[0]) == nil || written.Summary == "" {
 			t.Errorf("%s: one declared tag and a summary are wanted", id)
 		}

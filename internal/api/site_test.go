@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/auth"
@@ -157,40 +158,8 @@ func (s *site) send(t *testing.T, credential, method, target, body string, heade
 	}
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
-	s.held(t, r, w)
+	contracttest.Conforms(t, method, r.URL.Path, w)
 	return answer{w}
-}
-
-// held checks that the contract documents the answer.
-func (s *site) held(t *testing.T, r *http.Request, w *httptest.ResponseRecorder) {
-	t.Helper()
-	op := s.doc.operationOf(r.Method, r.URL.Path)
-	if op == nil {
-		return
-	}
-	response := op.written().Responses.Status(w.Code)
-	if response == nil {
-		t.Errorf("%s %s answers %d, which the contract does not name: %s", r.Method, r.URL, w.Code, w.Body)
-		return
-	}
-	if w.Body.Len() == 0 {
-		if response.Value.Content[mediaJSON] != nil || response.Value.Content[mediaProblem] != nil {
-			t.Errorf("%s %s answers %d without a body", r.Method, r.URL, w.Code)
-		}
-		return
-	}
-	content := response.Value.Content.Get(w.Header().Get("Content-Type"))
-	if content == nil {
-		t.Errorf("%s %s answers %s", r.Method, r.URL, w.Header().Get("Content-Type"))
-		return
-	}
-	value, err := parseJSON(w.Body.Bytes())
-	if err == nil {
-		err = checkSchema(content.Schema.Value, value, w.Body.Len(), "")
-	}
-	if err != nil {
-		t.Errorf("%s %s breaks its schema: %v: %s", r.Method, r.URL, err, w.Body)
-	}
 }
 
 // want sends a request that must be answered with the status, and decodes the answer.

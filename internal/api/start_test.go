@@ -5,70 +5,18 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	contract "github.com/slipboxhq/slipbox/api"
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 )
-
-// wholeContract returns the documents of the contract, as they are written, by the base of their paths.
-var wholeContract = sync.OnceValues(func() (map[string]*openapi3.T, error) {
-	out := map[string]*openapi3.T{}
-	for base, raw := range map[string][]byte{"": contract.OpenAPI(), mem0Base: contract.Mem0()} {
-		spec, err := openapi3.NewLoader().LoadFromData(raw)
-		if err != nil {
-			return nil, err
-		}
-		out[base] = spec
-	}
-	return out, nil
-})
-
-// written returns an operation as it is written; nil if there is none.
-func (o *operation) written() *openapi3.Operation {
-	return writtenOperations()[o.id]
-}
-
-// operationOf returns the operation of a request: of those whose paths fit, that with the fewest parameters; nil if there is none.
-func (d *document) operationOf(method, path string) (found *operation) {
-	parts := strings.Split(path, "/")
-	for _, op := range d.operations {
-		fits := op.method == method && slices.EqualFunc(parts, strings.Split(op.path, "/"), func(got, want string) bool {
-			return got == want || got != "" && strings.HasPrefix(want, "{")
-		})
-		if fits && (found == nil || strings.Count(op.path, "{") < strings.Count(found.path, "{")) {
-			found = op
-		}
-	}
-	return found
-}
-
-var writtenOperations = sync.OnceValue(func() map[string]*openapi3.Operation {
-	specs, err := wholeContract()
-	if err != nil {
-		panic(err)
-	}
-	out := map[string]*openapi3.Operation{}
-	for _, spec := range specs {
-		for _, item := range spec.Paths.Map() {
-			for _, op := range item.Operations() {
-				out[op.OperationID] = op
-			}
-		}
-	}
-	return out
-})
 
 // The contracts are valid. A start takes that for granted.
 func TestContractIsValid(t *testing.T) {
 	t.Parallel()
-	specs, err := wholeContract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	specs := contracttest.Documents(t)
 	for base, spec := range specs {
 		if err := spec.Validate(t.Context()); err != nil {
 			t.Error(base, err)
@@ -79,10 +27,7 @@ func TestContractIsValid(t *testing.T) {
 // What requests are checked against is what is written, though it is read from tables, and in parts.
 func TestContractInParts(t *testing.T) {
 	t.Parallel()
-	specs, err := wholeContract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	specs := contracttest.Documents(t)
 	for base, read := range map[string]func() (*contract.Table, error){"": contract.OpenAPITable, mem0Base: contract.Mem0Table} {
 		d, err := newDocument(read, base)
 		if err != nil {

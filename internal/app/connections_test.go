@@ -16,7 +16,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	contract "github.com/slipboxhq/slipbox/api"
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 )
 
 // Over the cap, a client waits until another one leaves.
@@ -105,10 +105,7 @@ func TestHeadersHoldTheLongestQuery(t *testing.T) {
 		other     = 1 << 10  // bytes of a parameter that is a number, a time or a word of a list
 		headers   = 16 << 10 // bytes, twice what common proxies accept in one header
 	)
-	doc, err := openapi3.NewLoader().LoadFromData(contract.OpenAPI())
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := contracttest.Documents(t)[""]
 	longest := 0
 	for path, item := range doc.Paths.Map() {
 		for method, operation := range item.Operations() {

@@ -12,11 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
-	contract "github.com/slipboxhq/slipbox/api"
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
@@ -77,10 +76,7 @@ func newZoo(t *testing.T, servers, modeled bool) *zoo {
 	} else {
 		z.gatewayTest = startGateway(t, set)
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(contract.OpenAPI())
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := contracttest.Documents(t)[""]
 	for path, item := range doc.Paths.Map() {
 		rest, ok := strings.CutPrefix(path, "/v1/collections/{collection}")
 		if ok && item.Get != nil && !strings.Contains(rest, "{") && rest != "/changes" {

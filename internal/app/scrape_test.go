@@ -19,7 +19,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/goccy/go-yaml"
 
-	contract "github.com/slipboxhq/slipbox/api"
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/llm"
 )
 
@@ -162,10 +162,7 @@ var sampleBodies = map[string]string{
 // and without a key. What deletes comes last.
 func (w *watchedTest) callEverything(refusals bool) {
 	w.t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(contract.OpenAPI())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	doc := contracttest.Documents(w.t)[""]
 	w.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "bees"})
 	// Where its weights are not installed, the encoder measures that it cannot answer.
 	w.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "encoded", "embedder": llm.LocalName})

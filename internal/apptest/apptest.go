@@ -23,6 +23,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/analyst"
 	"github.com/slipboxhq/slipbox/internal/api"
+	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/api/route"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
@@ -522,7 +523,7 @@ func (b *System) Call(t *testing.T, credential, method, target, body string, hea
 	}
 	w := httptest.NewRecorder()
 	b.ServeHTTP(w, r)
-	conforms(t, method, r.URL.Path, w)
+	contracttest.Conforms(t, method, r.URL.Path, w)
 	return Response{w, t}
 }
 

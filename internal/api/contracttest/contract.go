@@ -1,7 +1,10 @@
-package apptest
+// Package contracttest reads the contracts, as they are written, for tests: which operations there are, and whether an answer is one
+// that they document. It knows nothing of the code that serves them.
+package contracttest
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -61,22 +64,20 @@ func (o *Operation) Query() (schemas map[string]*openapi3.Schema, required []str
 	return schemas, required
 }
 
-// contracts are the operations of both contracts, and the schemas of the API's.
+// contracts are both documents by the base of their paths, "" for the API's own, and the operations of both by their ids.
 type contracts struct {
+	documents  map[string]*openapi3.T
 	operations []*Operation
-	schemas    openapi3.Schemas
 }
 
 var readContracts = sync.OnceValues(func() (*contracts, error) {
-	c := &contracts{}
+	c := &contracts{documents: map[string]*openapi3.T{}}
 	for base, raw := range map[string][]byte{"": contract.OpenAPI(), "/mem0": contract.Mem0()} {
 		spec, err := openapi3.NewLoader().LoadFromData(raw)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("contract %q: %w", base, err)
 		}
-		if base == "" {
-			c.schemas = spec.Components.Schemas
-		}
+		c.documents[base] = spec
 		for path, item := range spec.Paths.Map() {
 			for method, op := range item.Operations() {
 				c.operations = append(c.operations, &Operation{op.OperationID, method, base + path, op, strings.Split(base+path, "/")})
@@ -96,10 +97,16 @@ func read(tb testing.TB) *contracts {
 	return c
 }
 
+// Documents returns the contracts by the base of their paths: "" for the API's own.
+func Documents(tb testing.TB) map[string]*openapi3.T {
+	tb.Helper()
+	return read(tb).documents
+}
+
 // Schema returns a schema of the API by its name.
 func Schema(tb testing.TB, name string) *openapi3.Schema {
 	tb.Helper()
-	s := read(tb).schemas[name]
+	s := read(tb).documents[""].Components.Schemas[name]
 	if s == nil {
 		tb.Fatalf("no schema %s", name)
 	}
@@ -144,8 +151,8 @@ func Validate(schema *openapi3.Schema, value any) error {
 		openapi3.WithStringFormatValidator("uuid", openapi3.NewRegexpFormatValidator("^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")))
 }
 
-// conforms checks an answer: its status is documented, it has the headers of the contract, and its body fits the schema.
-func conforms(t *testing.T, method, path string, w *httptest.ResponseRecorder) {
+// Conforms checks an answer: its status is documented, it has the headers of the contract, and its body fits the schema.
+func Conforms(t *testing.T, method, path string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	if w.Code == http.StatusInternalServerError { // the other 5xx are a model's, or temporary
 		t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
@@ -166,6 +173,9 @@ func conforms(t *testing.T, method, path string, w *httptest.ResponseRecorder) {
 	}
 	media, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
 	if w.Body.Len() == 0 {
+		if documented.Value.Content["application/json"] != nil || documented.Value.Content["application/problem+json"] != nil {
+			t.Errorf("%s answers %d without a body", op.ID, w.Code)
+		}
 		return
 	}
 	content := documented.Value.Content[media]
