@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
@@ -36,7 +37,7 @@ var vaults = []string{"vault-amem", "vault-mem0", "vault-memgpt", "vault-memoryo
 // routes for mem0's clients, and of the tools of the Model Context Protocol, with ids, names and cursors of a victim in every
 // place that takes one.
 type attack struct {
-	*system
+	*apptest.System
 	t    *testing.T
 	rand *rand.Rand
 	loot []string // what names things of the victim
@@ -50,7 +51,7 @@ var uuidOrCursor = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a
 // newAttack fills the tenant of the credential "one", and takes what names its things.
 func newAttack(t *testing.T) *attack {
 	t.Helper()
-	a := &attack{system: newSystem(t), t: t, rand: rand.New(rand.NewPCG(7, 34))}
+	a := &attack{System: apptest.New(t), t: t, rand: rand.New(rand.NewPCG(7, 34))}
 	away := a.Unmounted() // keys and tenants, which this system has none of
 	for _, op := range contracttest.Operations(t) {
 		if !slices.Contains(away, op.ID) {
@@ -59,24 +60,24 @@ func newAttack(t *testing.T) *attack {
 	}
 	a.ops = append(a.ops, a.tools()...)
 	for _, policy := range []string{"amem", "mem0", "memgpt", "memoryos", "layered"} {
-		path := "/v1/collections/" + a.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":"vault-%s","policy":%q}`, policy, policy)).want(http.StatusCreated).text("id")
+		path := "/v1/collections/" + a.Call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":"vault-%s","policy":%q}`, policy, policy)).Want(http.StatusCreated).Text("id")
 		for i := range 3 {
-			a.call(t, "one", "POST", path+"/messages", fmt.Sprintf(`{"messages":[{"user":"I keep my %s number %d in Oslo.","assistant":"I see."}]}`, attackMark, i))
-			a.call(t, "one", "POST", path+"/notes", fmt.Sprintf(`{"content":"The %s number %d sleeps.","tags":[%q]}`, attackMark, i, attackMark))
+			a.Call(t, "one", "POST", path+"/messages", fmt.Sprintf(`{"messages":[{"user":"I keep my %s number %d in Oslo.","assistant":"I see."}]}`, attackMark, i))
+			a.Call(t, "one", "POST", path+"/notes", fmt.Sprintf(`{"content":"The %s number %d sleeps.","tags":[%q]}`, attackMark, i, attackMark))
 		}
-		a.call(t, "one", "POST", path+"/clone", fmt.Sprintf(`{"name":"fork-%s"}`, policy))
+		a.Call(t, "one", "POST", path+"/clone", fmt.Sprintf(`{"name":"fork-%s"}`, policy))
 	}
-	a.call(t, "one", "POST", "/v1/collections", `{"name":"of-nora","external":{"user":"nora"}}`)
-	a.mem0(t, "one", "POST", "/v3/memories/add/", `{"messages":[{"role":"user","content":"My `+attackMark+` lives in Oslo."}],"user_id":"nora","infer":false}`)
-	a.runJobs(t)
+	a.Call(t, "one", "POST", "/v1/collections", `{"name":"of-nora","external":{"user":"nora"}}`)
+	callMem0(t, a.System, "one", "POST", "/v3/memories/add/", `{"messages":[{"role":"user","content":"My `+attackMark+` lives in Oslo."}],"user_id":"nora","infer":false}`)
+	a.RunJobs(t)
 	seen := map[string]bool{"vault-amem": true, "fork-mem0": true, "user=nora": true, "of-nora": true}
 	for _, path := range a.views() {
-		for _, found := range uuidOrCursor.FindAllString(a.call(t, "one", "GET", path, "").Body.String(), -1) {
+		for _, found := range uuidOrCursor.FindAllString(a.Call(t, "one", "GET", path, "").Body.String(), -1) {
 			seen[strings.Trim(strings.TrimPrefix(found, `"next_cursor":`), `"`)] = true
 		}
 	}
 	for _, path := range mem0Views {
-		for _, found := range uuidOrCursor.FindAllString(a.mem0(t, "one", "GET", path, "").Body.String(), -1) {
+		for _, found := range uuidOrCursor.FindAllString(callMem0(t, a.System, "one", "GET", path, "").Body.String(), -1) {
 			seen[found] = true
 		}
 	}
@@ -90,7 +91,7 @@ var mem0Views = []string{"/memories?user_id=nora", "/v1/entities/", "/v1/events/
 // tools are the calls of the Model Context Protocol: of each tool that it lists, and of its resources.
 func (a *attack) tools() (out []*contracttest.Operation) {
 	a.t.Helper()
-	w := a.do(request("one", http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	w := serve(a.System, request("one", http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 	var list struct {
 		Result struct {
 			Tools []struct {
@@ -309,10 +310,10 @@ var changing = regexp.MustCompile(`"(request_id|next_cursor|last_access|access_c
 func (a *attack) picture() map[string]string {
 	out := map[string]string{}
 	for _, path := range a.views() {
-		out[path] = changing.ReplaceAllString(a.call(a.t, "one", "GET", path, "").Body.String(), "")
+		out[path] = changing.ReplaceAllString(a.Call(a.t, "one", "GET", path, "").Body.String(), "")
 	}
 	for _, path := range mem0Views {
-		out["/mem0"+path] = changing.ReplaceAllString(a.mem0(a.t, "one", "GET", path, "").Body.String(), "")
+		out["/mem0"+path] = changing.ReplaceAllString(callMem0(a.t, a.System, "one", "GET", path, "").Body.String(), "")
 	}
 	return out
 }
@@ -351,7 +352,7 @@ func TestAttackOfAUser(t *testing.T) {
 	for name, l := range map[string]tenant.Limit{"eve": {User: "eve"}, "bot": {App: "bot"}, "eve's nora": {User: "eve", Agent: "nora"}} {
 		a.Scopes[name] = auth.Principal{Scope: grant.Limited(whole.Tenant(), uuid.Nil, l, "key:"+name, perms...)}
 	}
-	a.call(t, "eve", "POST", "/v1/collections/by/notes?user=eve", `{"content":"Eve waits."}`, "Slipbox-Create", "amem").want(http.StatusCreated)
+	a.Call(t, "eve", "POST", "/v1/collections/by/notes?user=eve", `{"content":"Eve waits."}`, "Slipbox-Create", "amem").Want(http.StatusCreated)
 	look := func() map[string]string {
 		seen := a.picture()
 		maps.DeleteFunc(seen, func(path, _ string) bool { // lists of the tenant have what Eve makes, too

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
@@ -23,7 +24,7 @@ var canaryPolicies = map[string]string{
 
 // canaryCage is a collection that was told the canary.
 type canaryCage struct {
-	*system
+	*apptest.System
 	t       *testing.T
 	path    string
 	message string // the id of the message with the canary
@@ -31,25 +32,25 @@ type canaryCage struct {
 
 func newCage(t *testing.T, policy string) *canaryCage {
 	t.Helper()
-	b := newSystem(t)
-	made := b.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":"cage","policy":%q,"policy_config":%s}`, policy, canaryPolicies[policy]))
+	b := apptest.New(t)
+	made := b.Call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":"cage","policy":%q,"policy_config":%s}`, policy, canaryPolicies[policy]))
 	if made.Code != http.StatusCreated {
-		made = b.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":"cage","policy":%q}`, policy)).want(http.StatusCreated)
+		made = b.Call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":"cage","policy":%q}`, policy)).Want(http.StatusCreated)
 	}
-	w := &canaryCage{system: b, t: t, path: "/v1/collections/" + made.text("id")}
+	w := &canaryCage{System: b, t: t, path: "/v1/collections/" + made.Text("id")}
 	w.say("I live in Lisbon with my sister Anna.")
-	w.message = w.say("I keep the spare key of the boathouse under the " + canary + " statue. I have a boat called Bo.").text("messages.0.id")
+	w.message = w.say("I keep the spare key of the boathouse under the " + canary + " statue. I have a boat called Bo.").Text("messages.0.id")
 	w.say("My brother Tom works at Siemens in Porto.")
 	w.say("We sail to Cascais every summer.")
 	w.settle()
 	return w
 }
 
-func (w *canaryCage) say(text string) response {
+func (w *canaryCage) say(text string) apptest.Response {
 	w.t.Helper()
 	w.Pass(time.Minute)
-	out := w.call(w.t, "one", "POST", w.path+"/messages", fmt.Sprintf(`{"messages":[{"user":%q,"assistant":"I see.","name":"Nora"}]}`, text)).want(http.StatusAccepted)
-	w.runJobs(w.t)
+	out := w.Call(w.t, "one", "POST", w.path+"/messages", fmt.Sprintf(`{"messages":[{"user":%q,"assistant":"I see.","name":"Nora"}]}`, text)).Want(http.StatusAccepted)
+	w.RunJobs(w.t)
 	return out
 }
 
@@ -57,10 +58,10 @@ func (w *canaryCage) say(text string) response {
 func (w *canaryCage) settle() {
 	w.t.Helper()
 	for range 3 {
-		w.runJobs(w.t)
+		w.RunJobs(w.t)
 		w.Pass(2 * time.Minute)
 	}
-	w.runJobs(w.t)
+	w.RunJobs(w.t)
 }
 
 // seen returns the doors behind which the canary is seen.
@@ -68,7 +69,7 @@ func (w *canaryCage) seen(past bool) []string {
 	w.t.Helper()
 	var out []string
 	look := func(method, target, body string) {
-		a := w.call(w.t, "one", method, target, body)
+		a := w.Call(w.t, "one", method, target, body)
 		if strings.Contains(strings.ToLower(a.Body.String()), canary) {
 			out = append(out, method+" "+strings.TrimPrefix(target, w.path)+": "+a.Body.String())
 		}
@@ -89,7 +90,7 @@ func (w *canaryCage) seen(past bool) []string {
 		look("POST", "/v1/search", fmt.Sprintf(`{"query":%q,"collections":["cage"]}`, query))
 	}
 	if past {
-		head := int(w.call(w.t, "one", "GET", w.path, "").number("head_revision"))
+		head := int(w.Call(w.t, "one", "GET", w.path, "").Number("head_revision"))
 		for at := range head + 1 {
 			look("GET", fmt.Sprintf("%s/notes?limit=100&as_of=%d", w.path, at), "")
 		}
@@ -101,11 +102,11 @@ func (w *canaryCage) seen(past bool) []string {
 func (w *canaryCage) derived() []string {
 	w.t.Helper()
 	var out []string
-	all := w.call(w.t, "one", "GET", w.path+"/notes?limit=100", "").want(http.StatusOK)
-	for i := range all.length("items") {
+	all := w.Call(w.t, "one", "GET", w.path+"/notes?limit=100", "").Want(http.StatusOK)
+	for i := range all.Length("items") {
 		at := fmt.Sprintf("items.%d.", i)
-		if kind := all.text(at + "kind"); kind != string(memory.KindMessage) && strings.Contains(all.text(at+"content"), canary) {
-			out = append(out, all.text(at+"id"))
+		if kind := all.Text(at + "kind"); kind != string(memory.KindMessage) && strings.Contains(all.Text(at+"content"), canary) {
+			out = append(out, all.Text(at+"id"))
 		}
 	}
 	return out
@@ -130,7 +131,7 @@ func TestDeletedSource(t *testing.T) {
 		if len(w.seen(false)) == 0 {
 			t.Fatal("the canary was never there")
 		}
-		w.call(t, "one", "DELETE", w.path+"/notes/"+w.message, "").want(http.StatusNoContent)
+		w.Call(t, "one", "DELETE", w.path+"/notes/"+w.message, "").Want(http.StatusNoContent)
 		w.settle()
 		for _, door := range w.seen(false) {
 			t.Errorf("%.600s", door)
@@ -147,11 +148,11 @@ func TestDeletedDerived(t *testing.T) {
 		t.Logf("%d derived notes have it", len(list))
 		var named []string
 		for _, id := range list {
-			a := w.call(t, "one", "DELETE", w.path+"/notes/"+id, "")
+			a := w.Call(t, "one", "DELETE", w.path+"/notes/"+id, "")
 			if a.Code == http.StatusNotFound { // it went with another one
 				continue
 			}
-			if ids := a.want(http.StatusNoContent).Header().Get("Slipbox-Sources"); ids != "" {
+			if ids := a.Want(http.StatusNoContent).Header().Get("Slipbox-Sources"); ids != "" {
 				named = append(named, strings.Split(ids, ",")...)
 			}
 		}
@@ -167,7 +168,7 @@ func TestDeletedDerived(t *testing.T) {
 		}
 		slices.Sort(named)
 		for _, id := range slices.Compact(named) {
-			w.call(t, "one", "DELETE", w.path+"/notes/"+id, "")
+			w.Call(t, "one", "DELETE", w.path+"/notes/"+id, "")
 		}
 		w.settle()
 		for _, door := range w.seen(false) {
@@ -181,15 +182,15 @@ func TestErased(t *testing.T) {
 	t.Parallel()
 	inEachCage(t, func(t *testing.T, w *canaryCage) {
 		t.Helper()
-		report := w.call(t, "one", "DELETE", w.path+"/notes/"+w.message+"?erase=true", "").want(http.StatusOK)
-		if report.number("versions") < 1 || report.text("erased.0") == "" {
+		report := w.Call(t, "one", "DELETE", w.path+"/notes/"+w.message+"?erase=true", "").Want(http.StatusOK)
+		if report.Number("versions") < 1 || report.Text("erased.0") == "" {
 			t.Errorf("report %s", report.Body)
 		}
 		w.settle()
 		for _, door := range w.seen(true) {
 			t.Errorf("%.600s", door)
 		}
-		w.call(t, "one", "GET", w.path+"/notes/"+w.message+"/history", "").want(http.StatusNotFound)
+		w.Call(t, "one", "GET", w.path+"/notes/"+w.message+"/history", "").Want(http.StatusNotFound)
 		if problems, err := w.Store.Verify(t.Context()); err != nil || len(problems) > 0 {
 			t.Errorf("the store: %+v, %v", problems, err)
 		}

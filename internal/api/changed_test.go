@@ -5,15 +5,17 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/apptest"
 )
 
-// kept returns the contents of the notes of a kind.
-func (b *system) kept(t *testing.T, c, kind string) []string {
+// keptOf returns the contents of the notes of a kind.
+func keptOf(t *testing.T, b *apptest.System, c, kind string) []string {
 	t.Helper()
-	got := b.call(t, "reader", "GET", c+"/notes?kind="+kind+"&limit=100", "").want(http.StatusOK)
+	got := b.Call(t, "reader", "GET", c+"/notes?kind="+kind+"&limit=100", "").Want(http.StatusOK)
 	var out []string
-	for i := range got.length("items") {
-		out = append(out, got.text(fmt.Sprintf("items.%d.content", i)))
+	for i := range got.Length("items") {
+		out = append(out, got.Text(fmt.Sprintf("items.%d.content", i)))
 	}
 	return out
 }
@@ -23,18 +25,18 @@ func (b *system) kept(t *testing.T, c, kind string) []string {
 func TestMovedThingsStand(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"mem0", "mem0g"} {
-		b := newSystem(t)
-		c := b.space(t, "talk", policy)
+		b := apptest.New(t)
+		c := b.Space(t, "talk", policy)
 		for _, said := range []string{
 			`{"role":"user","name":"Lena","content":"My dentist appointment is on 12 March.","occurred_at":"2025-03-01T09:00:00Z"}`,
 			`{"role":"user","name":"Lena","content":"My daughter Ida is a trainee at a bakery.","occurred_at":"2025-03-02T09:00:00Z"}`,
 			`{"role":"assistant","content":"Shall I remind you of the appointment?","occurred_at":"2025-03-05T09:00:00Z"}`,
 			`{"role":"user","name":"Lena","content":"They've pushed it back to the 17th. Ida's a pastry chef now.","occurred_at":"2025-03-05T09:01:00Z"}`,
 		} {
-			b.call(t, "one", "POST", c+"/messages", `{"messages":[`+said+`]}`).want(http.StatusAccepted)
-			b.runJobs(t)
+			b.Call(t, "one", "POST", c+"/messages", `{"messages":[`+said+`]}`).Want(http.StatusAccepted)
+			b.RunJobs(t)
 		}
-		facts := b.kept(t, c, "fact")
+		facts := keptOf(t, b, c, "fact")
 		slices.Sort(facts)
 		if want := []string{
 			"Lena, 2025-03-01: “My dentist appointment is on 12 March.”",
@@ -43,7 +45,7 @@ func TestMovedThingsStand(t *testing.T) {
 		}; !slices.Equal(facts, want) {
 			t.Errorf("%s: %q, want %q", policy, facts, want)
 		}
-		if got := b.call(t, "reader", "GET", c+"/facts", "").want(http.StatusOK); got.length("items") != 0 {
+		if got := b.Call(t, "reader", "GET", c+"/facts", "").Want(http.StatusOK); got.Length("items") != 0 {
 			t.Errorf("%s: edges of no certain meaning: %s", policy, got.Body)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
@@ -25,7 +26,7 @@ func summary(ch *wire.Change) string {
 	return out.String()
 }
 
-func changeList(t *testing.T, a response) (out wire.ChangeList) {
+func changeList(t *testing.T, a apptest.Response) (out wire.ChangeList) {
 	t.Helper()
 	if err := json.Unmarshal(a.Body.Bytes(), &out); err != nil {
 		t.Fatal(err)
@@ -37,17 +38,17 @@ func changeList(t *testing.T, a response) (out wire.ChangeList) {
 // the collection does not keep is gone.
 func TestChanges(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
-	first, second := b.note(t, "one", c, "first"), b.note(t, "one", c, "second")
-	link := encode(t, args{"links": []any{args{"target": second}}})
-	b.call(t, "one", "PUT", c+"/notes/"+first+"/links", link).want(http.StatusOK)
-	b.call(t, "one", "DELETE", c+"/notes/"+first, "").want(http.StatusNoContent)
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
+	first, second := b.Note(t, "one", c, "first"), b.Note(t, "one", c, "second")
+	link := apptest.JSON(t, map[string]any{"links": []any{map[string]any{"target": second}}})
+	b.Call(t, "one", "PUT", c+"/notes/"+first+"/links", link).Want(http.StatusOK)
+	b.Call(t, "one", "DELETE", c+"/notes/"+first, "").Want(http.StatusNoContent)
 
 	var got []string
 	next := int64(0)
 	for range 10 {
-		page := changeList(t, b.call(t, "reader", "GET", fmt.Sprintf("%s/changes?after=%d&limit=3", c, next), "").want(http.StatusOK))
+		page := changeList(t, b.Call(t, "reader", "GET", fmt.Sprintf("%s/changes?after=%d&limit=3", c, next), "").Want(http.StatusOK))
 		if len(page.Items) == 0 {
 			break
 		}
@@ -59,16 +60,16 @@ func TestChanges(t *testing.T) {
 	if want := "1 add added,2 add added,3 link link added,4 delete removed"; strings.Join(got, ",") != want || next != 4 {
 		t.Errorf("%q, next %d", got, next)
 	}
-	beyond := changeList(t, b.call(t, "one", "GET", c+"/changes?after=1000", "").want(http.StatusOK))
+	beyond := changeList(t, b.Call(t, "one", "GET", c+"/changes?after=1000", "").Want(http.StatusOK))
 	if len(beyond.Items) != 0 || beyond.Next != 1000 {
 		t.Errorf("beyond the head there is %+v", beyond)
 	}
 	for query, field := range map[string]string{"after=-1": "after", "after=x": "after", "limit=0": "limit", "limit=201": "limit"} {
-		b.call(t, "one", "GET", c+"/changes?"+query, "").refused(422, fault.Invalid, field)
+		b.Call(t, "one", "GET", c+"/changes?"+query, "").Refused(422, fault.Invalid, field)
 	}
-	for _, accept := range []string{"application/json", mediaSSE} {
-		b.call(t, "bob", "GET", "/v1/collections/"+uuid.NewString()+"/changes", "", "Accept", accept).refused(404, fault.NotFound, "")
-		b.call(t, "one", "GET", c+"/changes", "", "Accept", accept, "Last-Event-ID", "x").want(map[bool]int{true: 422, false: 200}[accept == mediaSSE])
+	for _, accept := range []string{"application/json", "text/event-stream"} {
+		b.Call(t, "bob", "GET", "/v1/collections/"+uuid.NewString()+"/changes", "", "Accept", accept).Refused(404, fault.NotFound, "")
+		b.Call(t, "one", "GET", c+"/changes", "", "Accept", accept, "Last-Event-ID", "x").Want(map[bool]int{true: 422, false: 200}[accept == "text/event-stream"])
 	}
 }
 
@@ -76,20 +77,20 @@ func TestChanges(t *testing.T) {
 // continued after the last event.
 func TestChangesStream(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
-	b.note(t, "one", c, "before")
-	b.note(t, "one", c, "before, too")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
+	b.Note(t, "one", c, "before")
+	b.Note(t, "one", c, "before, too")
 	b.Events = []func(){
 		func() {},
 		func() {}, // a notification without a change
-		func() { b.note(t, "one", c, "text") },
-		func() { b.call(t, "one", "DELETE", c, "").want(http.StatusNoContent) },
+		func() { b.Note(t, "one", c, "text") },
+		func() { b.Call(t, "one", "DELETE", c, "").Want(http.StatusNoContent) },
 		func() { t.Error("it continues after the end") },
 	}
-	got := b.call(t, "reader", "GET", c+"/changes?after=2", "", "Accept", mediaSSE, "Last-Event-ID", "1").want(http.StatusOK)
+	got := b.Call(t, "reader", "GET", c+"/changes?after=2", "", "Accept", "text/event-stream", "Last-Event-ID", "1").Want(http.StatusOK)
 	events := strings.Split(strings.TrimSpace(got.Body.String()), "\n\n")
-	if got.Header().Get("Content-Type") != mediaSSE || len(events) != 2 {
+	if got.Header().Get("Content-Type") != "text/event-stream" || len(events) != 2 {
 		t.Fatalf("%v: %q", got.Header(), events)
 	}
 	for i, event := range events {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 )
@@ -16,16 +17,16 @@ const question = `{"messages":[{"role":"user","content":"Where do I live?"}]}`
 // A chat answers whole or as a stream, with the citations of its context.
 func TestChat(t *testing.T) {
 	t.Parallel()
-	b, model := talkingTo(t)
-	c := b.collection(t, "one", "home")
-	note := b.call(t, "one", "POST", c+"/notes", `{"content":"I live in Lisbon.","infer":false}`).want(http.StatusCreated).text("note.id")
+	b, model := apptest.Talking(t)
+	c := b.Collection(t, "one", "home")
+	note := b.Call(t, "one", "POST", c+"/notes", `{"content":"I live in Lisbon.","infer":false}`).Want(http.StatusCreated).Text("note.id")
 	model.Always("", llmtest.Text("In Lisbon."))
-	got := b.call(t, "one", "POST", c+"/chat", `{"message":"Where do I live?","remember":false}`).want(http.StatusOK)
-	if got.text("reply") != "In Lisbon." || got.text("citations.0.note") != note || got.text("model") != "fake-1" || got.at("remembered") != false || got.at("usage.prompt_tokens") == nil {
+	got := b.Call(t, "one", "POST", c+"/chat", `{"message":"Where do I live?","remember":false}`).Want(http.StatusOK)
+	if got.Text("reply") != "In Lisbon." || got.Text("citations.0.note") != note || got.Text("model") != "fake-1" || got.At("remembered") != false || got.At("usage.prompt_tokens") == nil {
 		t.Errorf("%s", got.Body)
 	}
-	stream := b.call(t, "one", "POST", c+"/chat", `{"message":"Where do I live?","stream":true,"model":"small"}`).want(http.StatusOK)
-	if kind := stream.Header().Get("Content-Type"); kind != mediaSSE {
+	stream := b.Call(t, "one", "POST", c+"/chat", `{"message":"Where do I live?","stream":true,"model":"small"}`).Want(http.StatusOK)
+	if kind := stream.Header().Get("Content-Type"); kind != "text/event-stream" {
 		t.Errorf("content type %q", kind)
 	}
 	var reply strings.Builder
@@ -43,10 +44,10 @@ func TestChat(t *testing.T) {
 			done = v
 		}
 	}
-	if reply.String() != "In Lisbon." || done["reply"] != "In Lisbon." || done["remembered"] != true || dig(done, "citations.0.note") != note || dig(done, "usage.completion_tokens") == nil {
+	if reply.String() != "In Lisbon." || done["reply"] != "In Lisbon." || done["remembered"] != true || apptest.Dig(done, "citations.0.note") != note || apptest.Dig(done, "usage.completion_tokens") == nil {
 		t.Errorf("%q, %v", reply.String(), done)
 	}
-	if log := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK); log.length("items") != 2 {
+	if log := b.Call(t, "one", "GET", c+"/messages", "").Want(http.StatusOK); log.Length("items") != 2 {
 		t.Errorf("%s", log.Body)
 	}
 }
@@ -54,8 +55,8 @@ func TestChat(t *testing.T) {
 // Errors of a model are reported, before the reply or within it, and nothing is stored then.
 func TestChatFails(t *testing.T) {
 	t.Parallel()
-	b, model := talkingTo(t)
-	c := b.collection(t, "one", "home")
+	b, model := apptest.Talking(t)
+	c := b.Collection(t, "one", "home")
 	for _, x := range []struct {
 		reply        llmtest.Reply
 		status       int
@@ -69,19 +70,19 @@ func TestChatFails(t *testing.T) {
 	} {
 		for _, body := range []string{`{"message":"a"}`, `{"message":"a","stream":true}`} {
 			model.Script("", x.reply)
-			got := b.call(t, "one", "POST", c+"/chat", body)
+			got := b.Call(t, "one", "POST", c+"/chat", body)
 			if x.after && strings.Contains(body, "stream") {
 				if got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "event: error\ndata: {") || strings.Contains(got.Body.String(), "event: done") {
 					t.Errorf("%d %s", got.Code, got.Body)
 				}
 				continue
 			}
-			if got.Code != x.status || got.text("code") == "" || got.Header().Get("Content-Type") != mediaProblem || (got.Header().Get("Retry-After") != "") != x.retry {
+			if got.Code != x.status || got.Text("code") == "" || got.Header().Get("Content-Type") != "application/problem+json" || (got.Header().Get("Retry-After") != "") != x.retry {
 				t.Errorf("%s: %d %s, want %d", body, got.Code, got.Body, x.status)
 			}
 		}
 	}
-	if log := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK); log.length("items") != 0 {
+	if log := b.Call(t, "one", "GET", c+"/messages", "").Want(http.StatusOK); log.Length("items") != 0 {
 		t.Errorf("%s", log.Body)
 	}
 	for body, field := range map[string]string{
@@ -89,7 +90,7 @@ func TestChatFails(t *testing.T) {
 		`{"messages":[{"role":"user","content":"a","user":"b"}]}`: "messages.0.content", `{"messages":[{"role":"assistant","content":"a"}]}`: "messages",
 		`{"message":" "}`: "messages", `{"message":"a","token_budget":0}`: "token_budget",
 	} {
-		if got := b.call(t, "one", "POST", c+"/chat", body); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), field) {
+		if got := b.Call(t, "one", "POST", c+"/chat", body); got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), field) {
 			t.Errorf("%s: %d %s", body, got.Code, got.Body)
 		}
 	}
@@ -99,29 +100,29 @@ func TestChatFails(t *testing.T) {
 // answer.
 func TestChatIsGuarded(t *testing.T) {
 	t.Parallel()
-	b, model := talkingTo(t)
+	b, model := apptest.Talking(t)
 	model.Always("", llmtest.Text("Well."))
-	c := b.collection(t, "one", "home")
-	b.call(t, "one", "POST", c+"/notes", `{"content":"I live in Lisbon.","infer":false}`).want(http.StatusCreated)
+	c := b.Collection(t, "one", "home")
+	b.Call(t, "one", "POST", c+"/notes", `{"content":"I live in Lisbon.","infer":false}`).Want(http.StatusCreated)
 	for _, path := range []string{c + "/chat", "/v1/collections/home/chat"} {
-		if got := b.call(t, "two", "POST", path, `{"message":"Where do I live?"}`); got.Code != http.StatusNotFound {
+		if got := b.Call(t, "two", "POST", path, `{"message":"Where do I live?"}`); got.Code != http.StatusNotFound {
 			t.Errorf("another tenant: %d %s", got.Code, got.Body)
 		}
 	}
-	if got := b.call(t, "two", "POST", "/v1/chat/completions", question, "Slipbox-Collection", "home"); got.Code != http.StatusNotFound || got.text("error.code") != "not_found" {
+	if got := b.Call(t, "two", "POST", "/v1/chat/completions", question, "Slipbox-Collection", "home"); got.Code != http.StatusNotFound || got.Text("error.code") != "not_found" {
 		t.Errorf("another tenant: %d %s", got.Code, got.Body)
 	}
 	if n := len(model.Requests()); n != 0 {
 		t.Errorf("the model was asked %d times", n)
 	}
-	if got := b.call(t, "writer", "POST", c+"/chat", `{"message":"a"}`); got.Code != http.StatusForbidden {
+	if got := b.Call(t, "writer", "POST", c+"/chat", `{"message":"a"}`); got.Code != http.StatusForbidden {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
-	if got := b.call(t, "reader", "POST", c+"/chat", `{"message":"a"}`).want(http.StatusOK); got.at("remembered") != false {
+	if got := b.Call(t, "reader", "POST", c+"/chat", `{"message":"a"}`).Want(http.StatusOK); got.At("remembered") != false {
 		t.Errorf("%s", got.Body)
 	}
-	b.call(t, "reader", "POST", "/v1/chat/completions", question, "Slipbox-Collection", "home").want(http.StatusOK)
-	if log := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK); log.length("items") != 0 {
+	b.Call(t, "reader", "POST", "/v1/chat/completions", question, "Slipbox-Collection", "home").Want(http.StatusOK)
+	if log := b.Call(t, "one", "GET", c+"/messages", "").Want(http.StatusOK); log.Length("items") != 0 {
 		t.Errorf("%s", log.Body)
 	}
 }
@@ -129,14 +130,14 @@ func TestChatIsGuarded(t *testing.T) {
 // OpenAI clients get errors in their form, and the refusals of the model's endpoint unchanged.
 func TestCompletionErrors(t *testing.T) {
 	t.Parallel()
-	b, model := talkingTo(t)
-	b.collection(t, "one", "home")
-	ask := func(who, body string, header ...string) response {
-		return b.call(t, who, "POST", "/v1/chat/completions", body, header...)
+	b, model := apptest.Talking(t)
+	b.Collection(t, "one", "home")
+	ask := func(who, body string, header ...string) apptest.Response {
+		return b.Call(t, who, "POST", "/v1/chat/completions", body, header...)
 	}
 	home := []string{"Slipbox-Collection", "home"}
 	for name, x := range map[string]struct {
-		got        response
+		got        apptest.Response
 		status     int
 		kind, code string
 	}{
@@ -147,35 +148,35 @@ func TestCompletionErrors(t *testing.T) {
 		"no collection": {ask("one", question), http.StatusUnprocessableEntity, "invalid_request_error", "invalid"},
 		"no model":      {ask("one", `{"model":"gpt-99@home",`+question[1:]), http.StatusNotFound, "invalid_request_error", "model_not_found"},
 	} {
-		if x.got.Code != x.status || x.got.text("error.type") != x.kind || x.got.text("error.code") != x.code || x.got.text("error.message") == "" || x.got.Header().Get("Content-Type") != mediaJSON {
+		if x.got.Code != x.status || x.got.Text("error.type") != x.kind || x.got.Text("error.code") != x.code || x.got.Text("error.message") == "" || x.got.Header().Get("Content-Type") != "application/json" {
 			t.Errorf("%s: %d %s", name, x.got.Code, x.got.Body)
 		}
 	}
 	for _, named := range []string{"user=ida@example.com", "user=ida@example.com&app=a@b", "no-such-place"} {
 		got := ask("one", `{"model":"slipbox@`+named+`",`+question[1:])
-		if got.Code != http.StatusNotFound || got.text("error.code") != "not_found" || !strings.Contains(got.text("error.message"), named) {
+		if got.Code != http.StatusNotFound || got.Text("error.code") != "not_found" || !strings.Contains(got.Text("error.message"), named) {
 			t.Errorf("%s: %d %s", named, got.Code, got.Body)
 		}
 	}
-	if got := ask("one", question, "Slipbox-Collection", "elsewhere"); !strings.Contains(got.text("error.message"), "elsewhere") {
+	if got := ask("one", question, "Slipbox-Collection", "elsewhere"); !strings.Contains(got.Text("error.message"), "elsewhere") {
 		t.Errorf("%s", got.Body)
 	}
-	if got := ask("one", `{"n":9,`+question[1:], home...); got.Code != http.StatusUnprocessableEntity || got.text("error.param") != "n" || !strings.Contains(got.text("error.message"), "to 8") {
+	if got := ask("one", `{"n":9,`+question[1:], home...); got.Code != http.StatusUnprocessableEntity || got.Text("error.param") != "n" || !strings.Contains(got.Text("error.message"), "to 8") {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	model.Script("", llmtest.Status(http.StatusTooManyRequests, 7*time.Second))
-	if got := ask("one", question, home...); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") != "7" || got.text("error.type") != "server_error" {
+	if got := ask("one", question, home...); got.Code != http.StatusServiceUnavailable || got.Header().Get("Retry-After") != "7" || got.Text("error.type") != "server_error" {
 		t.Errorf("%d %v %s", got.Code, got.Header(), got.Body)
 	}
 	model.Script("", llmtest.StatusText(http.StatusBadRequest, "Invalid schema for function 'f'"))
-	if got := ask("one", question, home...); got.Code != http.StatusBadRequest || got.text("error.message") != "Invalid schema for function 'f'" {
+	if got := ask("one", question, home...); got.Code != http.StatusBadRequest || got.Text("error.message") != "Invalid schema for function 'f'" {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	model.Script("", llmtest.CutBody())
 	if got := ask("one", `{"stream":true,`+question[1:], home...); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), `data: {"error":{`) || strings.Contains(got.Body.String(), "[DONE]") {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
-	if got := b.call(t, "reader", "GET", "/v1/models", "").want(http.StatusOK); got.length("data") != 3 || got.text("data.0.id") != chat.DefaultModel || got.text("data.2.id") != "small" {
+	if got := b.Call(t, "reader", "GET", "/v1/models", "").Want(http.StatusOK); got.Length("data") != 3 || got.Text("data.0.id") != chat.DefaultModel || got.Text("data.2.id") != "small" {
 		t.Errorf("%s", got.Body)
 	}
 }

@@ -4,48 +4,50 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/apptest"
 )
 
 func TestCollections(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	made := b.call(t, "one", "POST", "/v1/collections",
+	b := apptest.New(t)
+	made := b.Call(t, "one", "POST", "/v1/collections",
 		`{"name":"research","display_name":"Forschung 研究","metadata":{"n":1.5},"policy_config":{"k_neighbours":3},"ttl_seconds":3600}`)
-	made.want(http.StatusCreated)
-	if made.text("policy") != "amem" || made.text("embedder") != "hash-384-v2" || made.at("agent") != nil || made.number("head_revision") != 0 || made.number("metadata.n") != 1.5 {
+	made.Want(http.StatusCreated)
+	if made.Text("policy") != "amem" || made.Text("embedder") != "hash-384-v2" || made.At("agent") != nil || made.Number("head_revision") != 0 || made.Number("metadata.n") != 1.5 {
 		t.Errorf("%s", made.Body)
 	}
-	if made.text("expires_at") != "2026-03-01T10:00:00Z" || made.text("created_at") != "2026-03-01T09:00:00Z" {
+	if made.Text("expires_at") != "2026-03-01T10:00:00Z" || made.Text("created_at") != "2026-03-01T09:00:00Z" {
 		t.Errorf("%s", made.Body)
 	}
 	path := "/v1/collections/research"
-	b.note(t, "one", path, "Ada moved to Lisbon in March.")
-	got := b.call(t, "one", "GET", path, "").want(http.StatusOK)
-	if got.number("counts.notes") != 1 || got.number("counts.kinds.note") != 1 || got.number("head_revision") != 1 ||
-		got.length("lineage") != 1 || got.at("index.state") == nil || got.Header().Get("Slipbox-Revision") != "1" {
+	b.Note(t, "one", path, "Ada moved to Lisbon in March.")
+	got := b.Call(t, "one", "GET", path, "").Want(http.StatusOK)
+	if got.Number("counts.notes") != 1 || got.Number("counts.kinds.note") != 1 || got.Number("head_revision") != 1 ||
+		got.Length("lineage") != 1 || got.At("index.state") == nil || got.Header().Get("Slipbox-Revision") != "1" {
 		t.Errorf("%s", got.Body)
 	}
-	b.call(t, "one", "POST", "/v1/collections", `{"name":"research"}`).refused(409, "already_exists", "")
-	again := b.call(t, "one", "POST", "/v1/collections", `{"name":"research","extend":true}`).want(http.StatusCreated)
-	if again.text("id") != made.text("id") || again.number("head_revision") != 1 {
+	b.Call(t, "one", "POST", "/v1/collections", `{"name":"research"}`).Refused(409, "already_exists", "")
+	again := b.Call(t, "one", "POST", "/v1/collections", `{"name":"research","extend":true}`).Want(http.StatusCreated)
+	if again.Text("id") != made.Text("id") || again.Number("head_revision") != 1 {
 		t.Errorf("extend: %s", again.Body)
 	}
 	// C319: opening a collection keeps its embedder.
-	b.call(t, "one", "POST", "/v1/collections", `{"name":"research","extend":true,"policy":"none"}`).refused(409, "conflict", "policy")
+	b.Call(t, "one", "POST", "/v1/collections", `{"name":"research","extend":true,"policy":"none"}`).Refused(409, "conflict", "policy")
 
-	patched := b.call(t, "one", "PATCH", path, `{"display_name":null,"metadata":{"a":1},"ttl_seconds":null}`).want(http.StatusOK)
-	if patched.at("display_name") != nil || patched.at("expires_at") != nil || patched.number("metadata.a") != 1 {
+	patched := b.Call(t, "one", "PATCH", path, `{"display_name":null,"metadata":{"a":1},"ttl_seconds":null}`).Want(http.StatusOK)
+	if patched.At("display_name") != nil || patched.At("expires_at") != nil || patched.Number("metadata.a") != 1 {
 		t.Errorf("%s", patched.Body)
 	}
-	b.call(t, "one", "DELETE", path, "").want(http.StatusNoContent)
-	b.call(t, "one", "GET", path, "").refused(404, "not_found", "")
-	b.call(t, "one", "POST", "/v1/collections", `{"name":"research"}`).want(http.StatusCreated)
+	b.Call(t, "one", "DELETE", path, "").Want(http.StatusNoContent)
+	b.Call(t, "one", "GET", path, "").Refused(404, "not_found", "")
+	b.Call(t, "one", "POST", "/v1/collections", `{"name":"research"}`).Want(http.StatusCreated)
 }
 
 func TestBadCollections(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	b.collection(t, "one", "base")
+	b := apptest.New(t)
+	b.Collection(t, "one", "base")
 	tests := map[string]struct {
 		credential, method, target, body string
 		status                           int
@@ -81,28 +83,28 @@ func TestBadCollections(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := b.call(t, tt.credential, tt.method, tt.target, tt.body)
-			a.refused(tt.status, faultCode(tt.code), tt.field)
+			a := b.Call(t, tt.credential, tt.method, tt.target, tt.body)
+			a.Refused(tt.status, faultCode(tt.code), tt.field)
 		})
 	}
 }
 
 func TestListCollections(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	for _, name := range []string{"delta", "alpha", "charlie", "bravo"} {
-		b.collection(t, "one", name)
+		b.Collection(t, "one", name)
 	}
-	b.collection(t, "ada", "alpha")
+	b.Collection(t, "ada", "alpha")
 	var names []string
 	target := "/v1/collections?limit=2"
 	for target != "" {
-		page := b.call(t, "one", "GET", target, "").want(http.StatusOK)
-		for i := range page.length("items") {
-			names = append(names, page.text("items."+string(rune('0'+i))+".name"))
+		page := b.Call(t, "one", "GET", target, "").Want(http.StatusOK)
+		for i := range page.Length("items") {
+			names = append(names, page.Text("items."+string(rune('0'+i))+".name"))
 		}
 		target = ""
-		if next, ok := page.at("next_cursor").(string); ok {
+		if next, ok := page.At("next_cursor").(string); ok {
 			target = "/v1/collections?limit=2&cursor=" + next
 		}
 	}
@@ -110,14 +112,14 @@ func TestListCollections(t *testing.T) {
 		t.Errorf("listed %s", got)
 	}
 	// A name that several owners use is ambiguous to a key of the whole tenant, not to an agent.
-	b.call(t, "one", "GET", "/v1/collections/alpha", "").refused(409, "ambiguous_name", "")
-	if own := b.call(t, "ada", "GET", "/v1/collections/alpha", "").want(http.StatusOK); own.text("agent") != "ada" {
+	b.Call(t, "one", "GET", "/v1/collections/alpha", "").Refused(409, "ambiguous_name", "")
+	if own := b.Call(t, "ada", "GET", "/v1/collections/alpha", "").Want(http.StatusOK); own.Text("agent") != "ada" {
 		t.Errorf("%s", own.Body)
 	}
-	if shared := b.call(t, "bob", "GET", "/v1/collections/alpha", "").want(http.StatusOK); shared.at("agent") != nil {
+	if shared := b.Call(t, "bob", "GET", "/v1/collections/alpha", "").Want(http.StatusOK); shared.At("agent") != nil {
 		t.Errorf("%s", shared.Body)
 	}
-	if one := b.call(t, "one", "GET", "/v1/collections?name=charlie", "").want(http.StatusOK); one.length("items") != 1 {
+	if one := b.Call(t, "one", "GET", "/v1/collections?name=charlie", "").Want(http.StatusOK); one.Length("items") != 1 {
 		t.Errorf("%s", one.Body)
 	}
 }
@@ -125,18 +127,18 @@ func TestListCollections(t *testing.T) {
 // Collections are searched and ordered at the server, page by page.
 func TestFindCollections(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	for _, body := range []string{
 		`{"name":"mem0_1","external":{"user":"Ida@example.com"}}`, `{"name":"mem0_2","external":{"user":"bo@example.com","run":"7"}}`,
 		`{"name":"diary","display_name":"Über uns"}`, `{"name":"log"}`,
 	} {
-		b.call(t, "one", "POST", "/v1/collections", body).want(http.StatusCreated)
+		b.Call(t, "one", "POST", "/v1/collections", body).Want(http.StatusCreated)
 	}
-	b.note(t, "one", "/v1/collections/diary", "A note.")
+	b.Note(t, "one", "/v1/collections/diary", "A note.")
 	for _, fork := range []string{"x-1", "x-2"} {
-		b.call(t, "one", "POST", "/v1/collections/diary/clone", `{"name":"`+fork+`"}`).want(http.StatusCreated)
+		b.Call(t, "one", "POST", "/v1/collections/diary/clone", `{"name":"`+fork+`"}`).Want(http.StatusCreated)
 	}
-	b.call(t, "one", "POST", "/v1/collections/x-1/clone", `{"name":"x-below"}`).want(http.StatusCreated)
+	b.Call(t, "one", "POST", "/v1/collections/x-1/clone", `{"name":"x-below"}`).Want(http.StatusCreated)
 	for target, want := range map[string]string{
 		"?q=IDA": "mem0_1", "?q=example.com": "mem0_1 mem0_2", "?q=example+bo": "mem0_2", "?q=%C3%BCBER": "diary x-1 x-2 x-below", "?q=nobody": "", "?q=%25": "",
 		"?order=newest": "x-below x-2 x-1 log diary mem0_2 mem0_1", "?order=oldest": "mem0_1 mem0_2 diary log x-1 x-2 x-below", "?order=user": "mem0_1 mem0_2",
@@ -144,23 +146,23 @@ func TestFindCollections(t *testing.T) {
 		"?named=true": "mem0_1 mem0_2", "?named=false&order=newest": "x-below x-2 x-1 log diary", "?q=mem0&order=newest": "mem0_2 mem0_1", "?user=Ida%40example.com&order=newest": "mem0_1",
 	} {
 		for _, limit := range []string{"&limit=1", "&limit=50"} {
-			if got := strings.Join(b.list(t, "one", "/v1/collections"+target+limit, "name", func(int) {}), " "); got != want {
+			if got := strings.Join(listAll(t, b, "one", "/v1/collections"+target+limit, "name", func(int) {}), " "); got != want {
 				t.Errorf("%s%s: %q, want %q", target, limit, got, want)
 			}
 		}
 	}
-	page := b.call(t, "one", "GET", "/v1/collections?order=updated&limit=1", "").want(http.StatusOK)
-	if page.at("items.0.updated_at") == nil || page.number("items.0.counts.notes") > 1 {
+	page := b.Call(t, "one", "GET", "/v1/collections?order=updated&limit=1", "").Want(http.StatusOK)
+	if page.At("items.0.updated_at") == nil || page.Number("items.0.counts.notes") > 1 {
 		t.Errorf("%s", page.Body)
 	}
-	cursor := page.text("next_cursor")
-	b.call(t, "one", "GET", "/v1/collections?order=newest&limit=1&cursor="+cursor, "").refused(422, "invalid", "cursor")
-	b.call(t, "one", "GET", "/v1/collections?order=sideways", "").refused(422, "invalid", "order")
-	b.call(t, "one", "GET", "/v1/collections?name=log&order=newest", "").refused(422, "invalid", "order")
-	b.call(t, "one", "GET", "/v1/collections?parent=diary&order=newest", "").refused(422, "invalid", "order")
-	b.call(t, "one", "GET", "/v1/collections?q=", "").refused(422, "invalid", "q")
-	b.call(t, "one", "GET", "/v1/collections?parent=nobody", "").refused(404, "not_found", "")
-	if other := b.call(t, "two", "GET", "/v1/collections?q=example", "").want(http.StatusOK); other.length("items") != 0 {
+	cursor := page.Text("next_cursor")
+	b.Call(t, "one", "GET", "/v1/collections?order=newest&limit=1&cursor="+cursor, "").Refused(422, "invalid", "cursor")
+	b.Call(t, "one", "GET", "/v1/collections?order=sideways", "").Refused(422, "invalid", "order")
+	b.Call(t, "one", "GET", "/v1/collections?name=log&order=newest", "").Refused(422, "invalid", "order")
+	b.Call(t, "one", "GET", "/v1/collections?parent=diary&order=newest", "").Refused(422, "invalid", "order")
+	b.Call(t, "one", "GET", "/v1/collections?q=", "").Refused(422, "invalid", "q")
+	b.Call(t, "one", "GET", "/v1/collections?parent=nobody", "").Refused(404, "not_found", "")
+	if other := b.Call(t, "two", "GET", "/v1/collections?q=example", "").Want(http.StatusOK); other.Length("items") != 0 {
 		t.Errorf("another tenant finds %s", other.Body)
 	}
 }
@@ -169,57 +171,57 @@ func TestFindCollections(t *testing.T) {
 // copy, and both have default names.
 func TestClone(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	base := b.collection(t, "one", "base")
-	first := b.note(t, "one", base, "The lighthouse keeper feeds the gulls at dawn.")
-	b.runJobs(t)
+	b := apptest.New(t)
+	base := b.Collection(t, "one", "base")
+	first := b.Note(t, "one", base, "The lighthouse keeper feeds the gulls at dawn.")
+	b.RunJobs(t)
 
-	fork := b.call(t, "one", "POST", base+"/clone", "").want(http.StatusCreated)
-	if fork.text("name") != "base__clone" || fork.number("counts.notes") != 1 || fork.at("parent.revision") == nil || fork.Header().Get("Slipbox-Revision") == "" {
+	fork := b.Call(t, "one", "POST", base+"/clone", "").Want(http.StatusCreated)
+	if fork.Text("name") != "base__clone" || fork.Number("counts.notes") != 1 || fork.At("parent.revision") == nil || fork.Header().Get("Slipbox-Revision") == "" {
 		t.Errorf("%s", fork.Body)
 	}
-	path := "/v1/collections/" + fork.text("id")
-	if inherited := b.call(t, "one", "GET", path+"/notes/"+first, "").want(http.StatusOK); inherited.text("collection") != fork.text("id") {
+	path := "/v1/collections/" + fork.Text("id")
+	if inherited := b.Call(t, "one", "GET", path+"/notes/"+first, "").Want(http.StatusOK); inherited.Text("collection") != fork.Text("id") {
 		t.Errorf("%s", inherited.Body)
 	}
-	second := b.note(t, "one", path, "Only the fork knows this.")
-	b.call(t, "one", "GET", base+"/notes/"+second, "").refused(404, "not_found", "")
-	late := b.note(t, "one", base, "Only the base knows this.")
-	b.call(t, "one", "GET", path+"/notes/"+late, "").refused(404, "not_found", "")
+	second := b.Note(t, "one", path, "Only the fork knows this.")
+	b.Call(t, "one", "GET", base+"/notes/"+second, "").Refused(404, "not_found", "")
+	late := b.Note(t, "one", base, "Only the base knows this.")
+	b.Call(t, "one", "GET", path+"/notes/"+late, "").Refused(404, "not_found", "")
 
-	b.call(t, "one", "DELETE", base, "").refused(409, "has_forks", "")
+	b.Call(t, "one", "DELETE", base, "").Refused(409, "has_forks", "")
 
-	copied := b.call(t, "one", "POST", base+"/clone", `{"mode":"copy","agent":"ada","name":"mine","batch_size":10}`, "Idempotency-Key", "k").want(http.StatusAccepted)
-	b.runJobs(t)
-	if job := b.call(t, "one", "GET", "/v1/jobs/"+copied.text("job.id"), "").want(http.StatusOK); job.text("state") != "done" || job.text("kind") != "copy" {
+	copied := b.Call(t, "one", "POST", base+"/clone", `{"mode":"copy","agent":"ada","name":"mine","batch_size":10}`, "Idempotency-Key", "k").Want(http.StatusAccepted)
+	b.RunJobs(t)
+	if job := b.Call(t, "one", "GET", "/v1/jobs/"+copied.Text("job.id"), "").Want(http.StatusOK); job.Text("state") != "done" || job.Text("kind") != "copy" {
 		t.Errorf("%s", job.Body)
 	}
-	mine := b.call(t, "ada", "GET", "/v1/collections/mine", "").want(http.StatusOK)
-	if mine.number("counts.notes") != 2 || mine.at("parent") != nil || mine.text("agent") != "ada" {
+	mine := b.Call(t, "ada", "GET", "/v1/collections/mine", "").Want(http.StatusOK)
+	if mine.Number("counts.notes") != 2 || mine.At("parent") != nil || mine.Text("agent") != "ada" {
 		t.Errorf("%s", mine.Body)
 	}
-	replay := b.call(t, "one", "POST", base+"/clone", `{"mode":"copy","agent":"ada","name":"mine","batch_size":10}`, "Idempotency-Key", "k").want(http.StatusAccepted)
-	if replay.text("collection.id") != copied.text("collection.id") || replay.text("job.id") != copied.text("job.id") {
+	replay := b.Call(t, "one", "POST", base+"/clone", `{"mode":"copy","agent":"ada","name":"mine","batch_size":10}`, "Idempotency-Key", "k").Want(http.StatusAccepted)
+	if replay.Text("collection.id") != copied.Text("collection.id") || replay.Text("job.id") != copied.Text("job.id") {
 		t.Errorf("replayed %s", replay.Body)
 	}
-	b.call(t, "one", "DELETE", base+"?forks=materialise", "").want(http.StatusNoContent)
-	b.runJobs(t)
-	b.call(t, "one", "GET", path+"/notes/"+first, "").want(http.StatusOK)
+	b.Call(t, "one", "DELETE", base+"?forks=materialise", "").Want(http.StatusNoContent)
+	b.RunJobs(t)
+	b.Call(t, "one", "GET", path+"/notes/"+first, "").Want(http.StatusOK)
 }
 
 // C321: a store with the fields of the public code is imported unchanged.
 func TestImport(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "old")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "old")
 	x, y, z := "0199aaaa-bbbb-7ccc-8ddd-000000000001", "0199aaaa-bbbb-7ccc-8ddd-000000000002", "0199aaaa-bbbb-7ccc-8ddd-000000000003"
 	body := `{"id":"` + x + `","content":"2024","timestamp":"202401020304","retrieval_count":7,"last_accessed":"202401030000","links":["` + y + `","` + z + `"],"evolution_history":[{"note":"x"}],"tags":["t"],"context":"c","keywords":["k"],"category":"Old"}
 {"id":"` + y + `","content":"second"}
 {"broken
 {"id":"nope","content":"third"}
 `
-	job := b.call(t, "one", "POST", c+"/import", body).want(http.StatusAccepted).text("job.id")
-	lines := b.call(t, "one", "GET", "/v1/jobs/"+job+"/results", "").want(http.StatusOK).lines()
+	job := b.Call(t, "one", "POST", c+"/import", body).Want(http.StatusAccepted).Text("job.id")
+	lines := b.Call(t, "one", "GET", "/v1/jobs/"+job+"/results", "").Want(http.StatusOK).Lines()
 	if len(lines) != 5 {
 		t.Fatalf("%d lines: %v", len(lines), lines)
 	}
@@ -231,13 +233,13 @@ func TestImport(t *testing.T) {
 	if w, _ := lines[0]["warnings"].([]any); len(w) != 1 || !strings.Contains(w[0].(string), z) {
 		t.Errorf("no warning for the link to nowhere: %v", lines[0])
 	}
-	if dig(lines[4], "summary.created") != 2.0 || dig(lines[4], "summary.failed") != 2.0 {
+	if apptest.Dig(lines[4], "summary.created") != 2.0 || apptest.Dig(lines[4], "summary.failed") != 2.0 {
 		t.Errorf("%v", lines[4])
 	}
-	note := b.call(t, "one", "GET", c+"/notes/"+x, "").want(http.StatusOK)
-	if note.text("content") != "2024" || note.text("occurred_at") != "2024-01-02T03:04:00Z" || note.number("usage.access_count") != 7 ||
-		note.text("links.0.target") != y || note.at("attributes.evolution_history") == nil {
+	note := b.Call(t, "one", "GET", c+"/notes/"+x, "").Want(http.StatusOK)
+	if note.Text("content") != "2024" || note.Text("occurred_at") != "2024-01-02T03:04:00Z" || note.Number("usage.access_count") != 7 ||
+		note.Text("links.0.target") != y || note.At("attributes.evolution_history") == nil {
 		t.Errorf("%s", note.Body)
 	}
-	b.call(t, "one", "GET", "/v1/jobs/"+z+"/results", "").refused(404, "not_found", "")
+	b.Call(t, "one", "GET", "/v1/jobs/"+z+"/results", "").Refused(404, "not_found", "")
 }

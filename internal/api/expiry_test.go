@@ -11,6 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -22,31 +23,31 @@ func TestNotesExpire(t *testing.T) {
 	for _, policy := range []string{"none", "amem", "mem0", "mem0g", "memorybank", "memoryos", "memgpt", "layered"} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
-			b := newSystem(t)
-			c := b.space(t, "c", policy)
-			note := b.call(t, "one", "POST", c+"/notes", `{"content":"The gate code is quartz.","ttl_seconds":3600}`).want(http.StatusCreated)
-			if note.text("note.expires_at") != "2026-03-01T10:00:00Z" {
-				t.Errorf("expires at %q", note.text("note.expires_at"))
+			b := apptest.New(t)
+			c := b.Space(t, "c", policy)
+			note := b.Call(t, "one", "POST", c+"/notes", `{"content":"The gate code is quartz.","ttl_seconds":3600}`).Want(http.StatusCreated)
+			if note.Text("note.expires_at") != "2026-03-01T10:00:00Z" {
+				t.Errorf("expires at %q", note.Text("note.expires_at"))
 			}
-			stays := b.call(t, "one", "POST", c+"/notes", `{"content":"The gate is green."}`).want(http.StatusCreated).text("note.id")
-			b.call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","name":"Ada","content":"I keep my quartz in the cellar.","expires_at":"2026-03-01T10:00:00Z"}]}`).want(http.StatusAccepted)
-			b.runJobs(t)
-			fork := b.call(t, "one", "POST", c+"/clone", `{"name":"fork"}`).want(http.StatusCreated)
-			before := b.call(t, "one", "GET", c, "").want(http.StatusOK).number("head_revision")
+			stays := b.Call(t, "one", "POST", c+"/notes", `{"content":"The gate is green."}`).Want(http.StatusCreated).Text("note.id")
+			b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","name":"Ada","content":"I keep my quartz in the cellar.","expires_at":"2026-03-01T10:00:00Z"}]}`).Want(http.StatusAccepted)
+			b.RunJobs(t)
+			fork := b.Call(t, "one", "POST", c+"/clone", `{"name":"fork"}`).Want(http.StatusCreated)
+			before := b.Call(t, "one", "GET", c, "").Want(http.StatusOK).Number("head_revision")
 
-			id := note.text("note.id")
+			id := note.Text("note.id")
 			seen := func(c string) (found []string) {
 				for _, r := range [][3]string{
 					{"POST", "/search", `{"query":"quartz","k":50}`}, {"POST", "/search", `{"query":"quartz","mode":"lexical","filter":{"field":"kind","op":"in","value":["note","message","fact"]}}`},
 					{"POST", "/context", `{"query":"quartz"}`}, {"GET", "/notes?limit=200", ""}, {"GET", "/messages", ""}, {"GET", "/export", ""}, {"GET", "/notes/" + id, ""}, {"GET", "/hot", ""},
 				} {
-					if got := b.call(t, "reader", r[0], c+r[1], r[2]); strings.Contains(got.Body.String(), "quartz") {
+					if got := b.Call(t, "reader", r[0], c+r[1], r[2]); strings.Contains(got.Body.String(), "quartz") {
 						found = append(found, r[1])
 					}
 				}
 				return found
 			}
-			forked := "/v1/collections/" + fork.text("id")
+			forked := "/v1/collections/" + fork.Text("id")
 			if found := seen(c); !slices.Contains(found, "/notes/"+id) || !slices.Contains(found, "/export") {
 				t.Fatalf("before its end it is in %v", found)
 			}
@@ -55,25 +56,25 @@ func TestNotesExpire(t *testing.T) {
 				if found := seen(c); len(found) > 0 {
 					t.Errorf("%s: after its end it is in %v", c, found)
 				}
-				b.call(t, "one", "GET", c+"/notes/"+stays, "").want(http.StatusOK)
+				b.Call(t, "one", "GET", c+"/notes/"+stays, "").Want(http.StatusOK)
 			}
-			b.runJobs(t)
+			b.RunJobs(t)
 			if found := seen(c); len(found) > 0 {
 				t.Errorf("after the jobs it is in %v", found)
 			}
-			if got := b.call(t, "one", "GET", fmt.Sprintf("%s/notes/%s?as_of=%.0f", c, id, before), "").want(http.StatusOK); got.text("content") != "The gate code is quartz." {
+			if got := b.Call(t, "one", "GET", fmt.Sprintf("%s/notes/%s?as_of=%.0f", c, id, before), "").Want(http.StatusOK); got.Text("content") != "The gate code is quartz." {
 				t.Errorf("the past has %s", got.Body)
 			}
-			past := b.call(t, "one", "GET", c+"/notes/"+id+"/history", "").want(http.StatusOK)
-			if past.text("items.0.cause") != "forget" || past.at("items.0.deleted") != true {
+			past := b.Call(t, "one", "GET", c+"/notes/"+id+"/history", "").Want(http.StatusOK)
+			if past.Text("items.0.cause") != "forget" || past.At("items.0.deleted") != true {
 				t.Errorf("its history is %s", past.Body)
 			}
-			from := past.number(fmt.Sprintf("items.%d.revision", past.length("items")-1))
-			if back := b.call(t, "one", "POST", c+"/notes/"+id+"/restore", fmt.Sprintf(`{"revision":%.0f}`, from)).want(http.StatusOK); back.at("expires_at") != nil {
+			from := past.Number(fmt.Sprintf("items.%d.revision", past.Length("items")-1))
+			if back := b.Call(t, "one", "POST", c+"/notes/"+id+"/restore", fmt.Sprintf(`{"revision":%.0f}`, from)).Want(http.StatusOK); back.At("expires_at") != nil {
 				t.Errorf("restored: %s", back.Body)
 			}
 			b.Pass(24 * time.Hour)
-			b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
+			b.Call(t, "one", "GET", c+"/notes/"+id, "").Want(http.StatusOK)
 			if problems, err := b.Store.Verify(t.Context()); err != nil || len(problems) > 0 {
 				t.Errorf("the store: %+v, %v", problems, err)
 			}
@@ -84,30 +85,32 @@ func TestNotesExpire(t *testing.T) {
 // The end of a note can be put off, brought forward and taken away, and a note that is added again is kept as long as either.
 func TestExpiryChanges(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "c", "none")
-	add := func(body string, status int) response { return b.call(t, "one", "POST", c+"/notes", body).want(status) }
+	b := apptest.New(t)
+	c := b.Space(t, "c", "none")
+	add := func(body string, status int) apptest.Response {
+		return b.Call(t, "one", "POST", c+"/notes", body).Want(status)
+	}
 	ends := func(id string) string {
-		said, _ := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK).at("expires_at").(string)
+		said, _ := b.Call(t, "one", "GET", c+"/notes/"+id, "").Want(http.StatusOK).At("expires_at").(string)
 		return said
 	}
-	id := add(`{"content":"Tea at four.","expires_at":"2026-03-02T09:00:00+02:00"}`, http.StatusCreated).text("note.id")
+	id := add(`{"content":"Tea at four.","expires_at":"2026-03-02T09:00:00+02:00"}`, http.StatusCreated).Text("note.id")
 	for _, step := range [][2]string{
 		{`{"ttl_seconds":60}`, "2026-03-01T09:01:00Z"}, {`{"expires_at":"2027-01-01T00:00:00Z"}`, "2027-01-01T00:00:00Z"}, {`{"tags":["a"]}`, "2027-01-01T00:00:00Z"},
 		{`{"expires_at":null}`, ""}, {`{"ttl_seconds":60}`, "2026-03-01T09:01:00Z"}, {`{"ttl_seconds":null}`, ""}, {`{"expires_at":"9999-12-31T23:59:59Z"}`, "9999-12-31T23:59:59Z"},
 	} {
-		b.call(t, "one", "PATCH", c+"/notes/"+id, step[0]).want(http.StatusOK)
+		b.Call(t, "one", "PATCH", c+"/notes/"+id, step[0]).Want(http.StatusOK)
 		if got := ends(id); got != step[1] {
 			t.Errorf("%s: expires at %q", step[0], got)
 		}
 	}
-	b.call(t, "one", "PATCH", c+"/notes/"+id, `{"ttl_seconds":3600}`).want(http.StatusOK)
+	b.Call(t, "one", "PATCH", c+"/notes/"+id, `{"ttl_seconds":3600}`).Want(http.StatusOK)
 	b.Pass(59 * time.Minute)
 	for _, step := range [][2]string{
 		{`{"content":"Tea at four.","ttl_seconds":30}`, "2026-03-01T10:00:00Z"}, {`{"content":"Tea at four.","ttl_seconds":3600}`, "2026-03-01T10:59:00Z"},
 		{`{"content":"Tea at four."}`, ""}, {`{"content":"Tea at four.","ttl_seconds":30}`, ""},
 	} {
-		if got := add(step[0], http.StatusOK).text("note.id"); got != id {
+		if got := add(step[0], http.StatusOK).Text("note.id"); got != id {
 			t.Errorf("another note: %s", got)
 		}
 		if got := ends(id); got != step[1] {
@@ -117,51 +120,51 @@ func TestExpiryChanges(t *testing.T) {
 	b.Pass(48 * time.Hour)
 	ends(id)
 	// What has expired and is said again is a new note.
-	first := add(`{"content":"The tide is low.","ttl_seconds":60}`, http.StatusCreated).text("note.id")
+	first := add(`{"content":"The tide is low.","ttl_seconds":60}`, http.StatusCreated).Text("note.id")
 	b.Pass(time.Hour)
-	if again := add(`{"content":"The tide is low.","ttl_seconds":60}`, http.StatusCreated).text("note.id"); again == first {
+	if again := add(`{"content":"The tide is low.","ttl_seconds":60}`, http.StatusCreated).Text("note.id"); again == first {
 		t.Error("a note that has expired was found")
 	}
-	b.call(t, "one", "PATCH", c+"/notes/"+first, `{"expires_at":null}`).want(http.StatusNotFound)
+	b.Call(t, "one", "PATCH", c+"/notes/"+first, `{"expires_at":null}`).Want(http.StatusNotFound)
 }
 
 // Every door that adds refuses an end that is no end, with the name of the field.
 func TestExpiryRefused(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "c", "mem0")
-	id := b.call(t, "one", "POST", c+"/notes", `{"content":"Tea at four."}`).want(http.StatusCreated).text("note.id")
+	b := apptest.New(t)
+	c := b.Space(t, "c", "mem0")
+	id := b.Call(t, "one", "POST", c+"/notes", `{"content":"Tea at four."}`).Want(http.StatusCreated).Text("note.id")
 	for said, field := range map[string]string{
 		`"expires_at":"2026-03-01T09:00:00Z"`: "expires_at", `"expires_at":"1970-01-01T00:00:00Z"`: "expires_at", `"expires_at":"tomorrow, early"`: "expires_at",
 		`"expires_at":"9999-12-31T23:59:59-12:00"`: "expires_at", `"ttl_seconds":0`: "ttl_seconds", `"ttl_seconds":-1`: "ttl_seconds", `"ttl_seconds":9223372036854775807`: "ttl_seconds",
 		`"ttl_seconds":60,"expires_at":"2099-01-01T00:00:00Z"`: "ttl_seconds",
 	} {
-		b.call(t, "one", "POST", c+"/notes", `{"content":"x",`+said+`}`).refused(http.StatusUnprocessableEntity, fault.Invalid, field)
-		b.call(t, "one", "PATCH", c+"/notes/"+id, `{`+said+`}`).refused(http.StatusUnprocessableEntity, fault.Invalid, field)
-		b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"x",`+said+`}]}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "messages.0."+field)
-		if got := b.call(t, "one", "POST", c+"/notes/bulk", `{"content":"x",`+said+"}\n"); !strings.Contains(got.Body.String(), `"status":422`) || !strings.Contains(got.Body.String(), field) {
+		b.Call(t, "one", "POST", c+"/notes", `{"content":"x",`+said+`}`).Refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+		b.Call(t, "one", "PATCH", c+"/notes/"+id, `{`+said+`}`).Refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+		b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"x",`+said+`}]}`).Refused(http.StatusUnprocessableEntity, fault.Invalid, "messages.0."+field)
+		if got := b.Call(t, "one", "POST", c+"/notes/bulk", `{"content":"x",`+said+"}\n"); !strings.Contains(got.Body.String(), `"status":422`) || !strings.Contains(got.Body.String(), field) {
 			t.Errorf("bulk with %s: %s", said, got.Body.String())
 		}
 	}
-	b.call(t, "one", "PATCH", c+"/notes/"+id, `{"ttl_seconds":60,"expires_at":null}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "ttl_seconds")
-	b.mem0(t, "one", "POST", "/v1/memories/", `{"messages":"I like tea","user_id":"ada","expiration_date":"2026-02-28"}`).want(http.StatusBadRequest)
+	b.Call(t, "one", "PATCH", c+"/notes/"+id, `{"ttl_seconds":60,"expires_at":null}`).Refused(http.StatusUnprocessableEntity, fault.Invalid, "ttl_seconds")
+	callMem0(t, b, "one", "POST", "/v1/memories/", `{"messages":"I like tea","user_id":"ada","expiration_date":"2026-02-28"}`).Want(http.StatusBadRequest)
 }
 
 // Lines of a bulk and of an import carry the end, and so does an export, which comes back with it.
 func TestExpiryOfLines(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "c", "none")
-	b.call(t, "one", "POST", c+"/notes/bulk", `{"content":"bulk","ttl_seconds":60}`+"\n").want(http.StatusOK)
-	b.call(t, "one", "POST", c+"/import", `{"content":"new","expires_at":"2026-03-01T09:01:00Z"}
+	b := apptest.New(t)
+	c := b.Space(t, "c", "none")
+	b.Call(t, "one", "POST", c+"/notes/bulk", `{"content":"bulk","ttl_seconds":60}`+"\n").Want(http.StatusOK)
+	b.Call(t, "one", "POST", c+"/import", `{"content":"new","expires_at":"2026-03-01T09:01:00Z"}
 {"id":"0197b2c4-7d2e-7000-8000-000000000001","content":"kept","ttl_seconds":60}
 {"role":"user","content":"said","ttl_seconds":60}
 {"role":"user","content":"late","expires_at":"2026-03-01T08:00:00Z"}
-`).want(http.StatusAccepted)
-	b.runJobs(t)
+`).Want(http.StatusAccepted)
+	b.RunJobs(t)
 	texts := func(c string) (out []string) {
 		for _, word := range []string{"bulk", "new", "kept", "said", "late"} {
-			if strings.Contains(b.call(t, "one", "GET", c+"/notes", "").want(http.StatusOK).Body.String(), `"content":"`+word+`"`) {
+			if strings.Contains(b.Call(t, "one", "GET", c+"/notes", "").Want(http.StatusOK).Body.String(), `"content":"`+word+`"`) {
 				out = append(out, word)
 			}
 		}
@@ -170,10 +173,10 @@ func TestExpiryOfLines(t *testing.T) {
 	if got := texts(c); !slices.Equal(got, []string{"bulk", "new", "kept", "said"}) {
 		t.Fatalf("stored: %v", got)
 	}
-	exported := b.call(t, "one", "GET", c+"/export", "").want(http.StatusOK).Body.String()
-	d := b.space(t, "d", "none")
-	b.call(t, "one", "POST", d+"/import", exported).want(http.StatusAccepted)
-	b.runJobs(t)
+	exported := b.Call(t, "one", "GET", c+"/export", "").Want(http.StatusOK).Body.String()
+	d := b.Space(t, "d", "none")
+	b.Call(t, "one", "POST", d+"/import", exported).Want(http.StatusAccepted)
+	b.RunJobs(t)
 	if got := texts(d); len(got) != 4 {
 		t.Fatalf("came back: %v", got)
 	}
@@ -187,12 +190,12 @@ func TestExpiryOfLines(t *testing.T) {
 func TestExpiryOfMem0(t *testing.T) {
 	t.Parallel()
 	for _, infer := range []string{"true", "false"} {
-		b := newSystem(t)
-		b.mem0(t, "one", "POST", "/memories", `{"messages":[{"role":"user","content":"I love quartz."}],"user_id":"ada","infer":`+infer+`,"expiration_date":"2026-03-01"}`).want(http.StatusOK)
-		b.runJobs(t)
+		b := apptest.New(t)
+		callMem0(t, b, "one", "POST", "/memories", `{"messages":[{"role":"user","content":"I love quartz."}],"user_id":"ada","infer":`+infer+`,"expiration_date":"2026-03-01"}`).Want(http.StatusOK)
+		b.RunJobs(t)
 		all := func() string {
-			return b.mem0(t, "one", "GET", "/memories?user_id=ada", "").want(http.StatusOK).Body.String() +
-				b.call(t, "one", "GET", "/v1/collections/by/notes?user=ada", "").want(http.StatusOK).Body.String()
+			return callMem0(t, b, "one", "GET", "/memories?user_id=ada", "").Want(http.StatusOK).Body.String() +
+				b.Call(t, "one", "GET", "/v1/collections/by/notes?user=ada", "").Want(http.StatusOK).Body.String()
 		}
 		if got := all(); strings.Count(got, "I love quartz.") < 2 {
 			t.Fatalf("infer %s: %s", infer, got)
@@ -207,9 +210,9 @@ func TestExpiryOfMem0(t *testing.T) {
 // Tools of an agent set the end of what they store, and take it away.
 func TestExpiryOfTools(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := connectMCP(t, b.listen(t), "one", "")
-	b.space(t, "c", "none")
+	b := apptest.New(t)
+	c := connectMCP(t, listen(t, b), "one", "")
+	b.Space(t, "c", "none")
 	in := func(more map[string]any) map[string]any { more["collection"] = "c"; return more }
 	for _, args := range []map[string]any{
 		{"content": "one", "ttl_seconds": 60}, {"content": "two", "expires_at": "2026-03-01T09:01:00Z"},
@@ -220,7 +223,7 @@ func TestExpiryOfTools(t *testing.T) {
 	made, _ := c.use("add_note", in(map[string]any{"content": "four", "ttl_seconds": 60}))
 	c.use("update_note", in(map[string]any{"note": made["note"].(map[string]any)["id"], "ttl_seconds": nil}))
 	list := func() int {
-		return b.call(t, "one", "GET", "/v1/collections/c/notes", "").want(http.StatusOK).length("items")
+		return b.Call(t, "one", "GET", "/v1/collections/c/notes", "").Want(http.StatusOK).Length("items")
 	}
 	if n := list(); n != 4 {
 		t.Fatalf("%d notes", n)
@@ -234,28 +237,28 @@ func TestExpiryOfTools(t *testing.T) {
 // What is remembered in layers ends with its episode; a text that is told again without an end stays.
 func TestRememberedExpires(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "c", "layered")
+	b := apptest.New(t)
+	c := b.Space(t, "c", "layered")
 	for _, body := range []string{
 		`{"content":"The code is quartz.","role":"user","ttl_seconds":3600}`, `{"content":"The spare code is quartz, too.","expires_at":"2026-03-01T10:00:00Z"}`,
 		`{"content":"The lamp is of opal.","importance":0.9,"ttl_seconds":3600}`, `{"content":"The lamp is of opal.","importance":0.9}`,
 	} {
-		b.call(t, "one", "POST", c+"/remember", body).want(http.StatusOK)
+		b.Call(t, "one", "POST", c+"/remember", body).Want(http.StatusOK)
 	}
-	b.runJobs(t)
+	b.RunJobs(t)
 	all := func() string {
-		return b.call(t, "one", "GET", c+"/notes?limit=200", "").want(http.StatusOK).Body.String() + b.call(t, "one", "POST", c+"/recall", `{"query":"quartz opal"}`).want(http.StatusOK).Body.String()
+		return b.Call(t, "one", "GET", c+"/notes?limit=200", "").Want(http.StatusOK).Body.String() + b.Call(t, "one", "POST", c+"/recall", `{"query":"quartz opal"}`).Want(http.StatusOK).Body.String()
 	}
 	if got := all(); strings.Count(got, "quartz") < 4 || !strings.Contains(got, "opal") {
 		t.Fatalf("before its end: %s", got)
 	}
 	b.Pass(time.Hour)
-	b.runJobs(t)
+	b.RunJobs(t)
 	got := all()
 	if strings.Contains(got, "code is quartz") {
 		t.Errorf("after its end: %s", got)
 	}
-	episodes := b.call(t, "one", "POST", c+"/recall", `{"query":"opal","layer":"episodic"}`).Body.String()
+	episodes := b.Call(t, "one", "POST", c+"/recall", `{"query":"opal","layer":"episodic"}`).Body.String()
 	if !strings.Contains(got, "opal") || !strings.Contains(episodes, "opal") {
 		t.Errorf("what was told again is gone: %s\n%s", got, episodes)
 	}
@@ -263,7 +266,7 @@ func TestRememberedExpires(t *testing.T) {
 		`{"content":"x","ttl_seconds":0}`: "ttl_seconds", `{"content":"x","expires_at":"2026-03-01T09:00:00Z"}`: "expires_at",
 		`{"content":"x","expires_at":"2099-01-01T00:00:00Z","ttl_seconds":60}`: "ttl_seconds", `{"content":"x","expires_at":"tomorrow..."}`: "expires_at",
 	} {
-		if r := b.call(t, "one", "POST", c+"/remember", body).want(http.StatusUnprocessableEntity); r.text("errors.0.field") != field {
+		if r := b.Call(t, "one", "POST", c+"/remember", body).Want(http.StatusUnprocessableEntity); r.Text("errors.0.field") != field {
 			t.Errorf("%s: %s", body, r.Body)
 		}
 	}
@@ -272,33 +275,33 @@ func TestRememberedExpires(t *testing.T) {
 // A file ends with its passages, and its name is free again.
 func TestFilesExpire(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	b.call(t, "one", "POST", "/v1/folders", `{"name":"papers"}`).want(http.StatusCreated)
+	b := apptest.New(t)
+	b.Call(t, "one", "POST", "/v1/folders", `{"name":"papers"}`).Want(http.StatusCreated)
 	const folder = "/v1/folders/papers"
-	upload := func(query, name string) response {
+	upload := func(query, name string) apptest.Response {
 		form := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name + "\"\r\n\r\nThe gate code is quartz.\r\n--x--\r\n"
-		return b.call(t, "one", "POST", folder+"/files"+query, form, "Content-Type", "multipart/form-data; boundary=x")
+		return b.Call(t, "one", "POST", folder+"/files"+query, form, "Content-Type", "multipart/form-data; boundary=x")
 	}
-	if made := upload("?ttl_seconds=3600", "code.txt").want(http.StatusAccepted); made.text("file.expires_at") != "2026-03-01T10:00:00Z" {
+	if made := upload("?ttl_seconds=3600", "code.txt").Want(http.StatusAccepted); made.Text("file.expires_at") != "2026-03-01T10:00:00Z" {
 		t.Errorf("accepted: %s", made.Body)
 	}
-	upload("?expires_at=2026-03-01T10:00:00Z", "other.txt").want(http.StatusAccepted)
-	upload("", "stays.txt").want(http.StatusAccepted)
+	upload("?expires_at=2026-03-01T10:00:00Z", "other.txt").Want(http.StatusAccepted)
+	upload("", "stays.txt").Want(http.StatusAccepted)
 	for _, query := range []string{"?ttl_seconds=0", "?ttl_seconds=x", "?expires_at=2026-03-01T08:00:00Z", "?expires_at=2099-01-01T00:00:00Z&ttl_seconds=1"} {
-		upload(query, "no.txt").want(http.StatusUnprocessableEntity)
+		upload(query, "no.txt").Want(http.StatusUnprocessableEntity)
 	}
-	b.runJobs(t)
+	b.RunJobs(t)
 	passages := func() int {
-		return b.call(t, "one", "GET", "/v1/collections/papers/notes?kind=passage", "").want(http.StatusOK).length("items")
+		return b.Call(t, "one", "GET", "/v1/collections/papers/notes?kind=passage", "").Want(http.StatusOK).Length("items")
 	}
 	if n := passages(); n != 3 {
 		t.Fatalf("%d passages", n)
 	}
 	b.Pass(time.Hour)
-	if n, files := passages(), b.call(t, "one", "GET", folder+"/files", "").want(http.StatusOK); n != 1 || files.length("items") != 1 || files.text("items.0.name") != "stays.txt" {
+	if n, files := passages(), b.Call(t, "one", "GET", folder+"/files", "").Want(http.StatusOK); n != 1 || files.Length("items") != 1 || files.Text("items.0.name") != "stays.txt" {
 		t.Errorf("%d passages are left: %s", n, files.Body)
 	}
-	upload("", "code.txt").want(http.StatusAccepted)
+	upload("", "code.txt").Want(http.StatusAccepted)
 }
 
 // withoutExpiry are the operations that store something and take no end of it, with the reason.

@@ -8,31 +8,32 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
+	"github.com/slipboxhq/slipbox/internal/apptest"
 )
 
-// lived fills a collection with notes of several kinds, links, use, derived notes and times of several zones.
-func (b *system) lived(t *testing.T, name string) {
+// live fills a collection with notes of several kinds, links, use, derived notes and times of several zones.
+func live(t *testing.T, b *apptest.System, name string) {
 	t.Helper()
 	c := "/v1/collections/" + name
-	b.call(t, "one", "POST", "/v1/collections", `{"name":"`+name+`","policy":"amem","policy_config":{"timezone":"Asia/Tokyo"}}`).want(http.StatusCreated)
+	b.Call(t, "one", "POST", "/v1/collections", `{"name":"`+name+`","policy":"amem","policy_config":{"timezone":"Asia/Tokyo"}}`).Want(http.StatusCreated)
 	var ids []string
 	for i := range 130 { // more than a page
 		zone := []string{"Z", "+00:00", "-05:00", "+13:45"}[i%4]
-		ids = append(ids, b.call(t, "one", "POST", c+"/notes", fmt.Sprintf(
+		ids = append(ids, b.Call(t, "one", "POST", c+"/notes", fmt.Sprintf(
 			`{"content":"Note %d <b>&</b>\n# Not a heading","tags":["t%d"],"occurred_at":"2026-02-01T23:30:00.123456%s","attributes":{"n":9007199254740993,"deep":{"a":[1,null,"x"]}},"importance":0.25,"infer":false}`, i, i%3, zone,
-		)).want(http.StatusCreated).text("note.id"))
+		)).Want(http.StatusCreated).Text("note.id"))
 	}
 	var links []string
 	for i := 1; i < len(ids); i++ {
 		links = append(links, fmt.Sprintf(`{"target":%q,"relation":"after","confidence":0.5}`, ids[i]))
 	}
-	b.call(t, "one", "PUT", c+"/notes/"+ids[0]+"/links", `{"links":[`+strings.Join(links, ",")+`]}`).want(http.StatusOK)
-	b.call(t, "one", "PUT", c+"/notes/"+ids[7]+"/links", `{"links":[{"target":"`+ids[3]+`","relation":"related","confidence":1}]}`).want(http.StatusOK)
-	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","name":"Ida","content":"I live in Rome.","session":"s","occurred_at":"2026-02-01T10:00:00+01:00"},{"role":"assistant","content":"Since when?"}]}`).want(http.StatusAccepted)
-	b.call(t, "one", "DELETE", c+"/notes/"+ids[5], "").want(http.StatusNoContent)
-	b.call(t, "one", "POST", c+"/search", `{"query":"Note 9","k":3}`).want(http.StatusOK)
-	b.call(t, "one", "POST", c+"/import", `{"id":"0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee","kind":"fact","key":"home","content":"Ida lives in Rome.","state":"evolved","supplied":[],"keywords":["Rome"],`+
-		`"analyst":"heuristic","provenance":{"sources":["`+ids[1]+`"],"stale":true},"usage":{"access_count":2,"strength":4,"last_access":"2026-02-03T00:00:00Z"},"created_at":"2026-02-02T00:00:00Z"}`).want(http.StatusAccepted)
+	b.Call(t, "one", "PUT", c+"/notes/"+ids[0]+"/links", `{"links":[`+strings.Join(links, ",")+`]}`).Want(http.StatusOK)
+	b.Call(t, "one", "PUT", c+"/notes/"+ids[7]+"/links", `{"links":[{"target":"`+ids[3]+`","relation":"related","confidence":1}]}`).Want(http.StatusOK)
+	b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","name":"Ida","content":"I live in Rome.","session":"s","occurred_at":"2026-02-01T10:00:00+01:00"},{"role":"assistant","content":"Since when?"}]}`).Want(http.StatusAccepted)
+	b.Call(t, "one", "DELETE", c+"/notes/"+ids[5], "").Want(http.StatusNoContent)
+	b.Call(t, "one", "POST", c+"/search", `{"query":"Note 9","k":3}`).Want(http.StatusOK)
+	b.Call(t, "one", "POST", c+"/import", `{"id":"0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee","kind":"fact","key":"home","content":"Ida lives in Rome.","state":"evolved","supplied":[],"keywords":["Rome"],`+
+		`"analyst":"heuristic","provenance":{"sources":["`+ids[1]+`"],"stale":true},"usage":{"access_count":2,"strength":4,"last_access":"2026-02-03T00:00:00Z"},"created_at":"2026-02-02T00:00:00Z"}`).Want(http.StatusAccepted)
 	if _, err := b.Work(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -42,11 +43,11 @@ func (b *system) lived(t *testing.T, name string) {
 // collection was at one revision.
 func TestExportComesBack(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	b.lived(t, "lived")
-	first := b.call(t, "reader", "GET", "/v1/collections/lived/export", "").want(http.StatusOK)
+	b := apptest.New(t)
+	live(t, b, "lived")
+	first := b.Call(t, "reader", "GET", "/v1/collections/lived/export", "").Want(http.StatusOK)
 	lines := first.Body.String()
-	if n := strings.Count(lines, "\n"); n != 132 || first.Header().Get("Content-Type") != mediaNDJSON || first.Header().Get("Slipbox-Revision") == "" {
+	if n := strings.Count(lines, "\n"); n != 132 || first.Header().Get("Content-Type") != "application/x-ndjson" || first.Header().Get("Slipbox-Revision") == "" {
 		t.Fatalf("%d lines, %v", n, first.Header())
 	}
 	for _, want := range []string{`"occurred_at":"2026-02-01T23:30:00.123456-05:00"`, `"n":9007199254740993`, `"relation":"after"`, `<b>&</b>`, `"stale":true`, `"strength":4`} {
@@ -54,21 +55,21 @@ func TestExportComesBack(t *testing.T) {
 			t.Errorf("no %s in %s", want, lines[:2000])
 		}
 	}
-	b.call(t, "one", "POST", "/v1/collections", `{"name":"again","policy":"amem","policy_config":{"timezone":"Europe/Berlin"}}`).want(http.StatusCreated)
+	b.Call(t, "one", "POST", "/v1/collections", `{"name":"again","policy":"amem","policy_config":{"timezone":"Europe/Berlin"}}`).Want(http.StatusCreated)
 	imported := func() {
 		t.Helper()
-		job := b.call(t, "one", "POST", "/v1/collections/again/import", lines).want(http.StatusAccepted).text("job.id")
+		job := b.Call(t, "one", "POST", "/v1/collections/again/import", lines).Want(http.StatusAccepted).Text("job.id")
 		if _, err := b.Work(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		results := b.call(t, "one", "GET", "/v1/jobs/"+job+"/results", "").want(http.StatusOK).Body.String()
+		results := b.Call(t, "one", "GET", "/v1/jobs/"+job+"/results", "").Want(http.StatusOK).Body.String()
 		if strings.Contains(results, `"error"`) || strings.Contains(results, `"warnings"`) {
 			t.Errorf("results: %s", results)
 		}
 	}
 	for range 2 {
 		imported()
-		back := b.call(t, "one", "GET", "/v1/collections/again/export", "").want(http.StatusOK).Body.String()
+		back := b.Call(t, "one", "GET", "/v1/collections/again/export", "").Want(http.StatusOK).Body.String()
 		if back != lines {
 			was, is := strings.Split(lines, "\n"), strings.Split(back, "\n")
 			for i := range min(len(was), len(is)) {
@@ -79,8 +80,8 @@ func TestExportComesBack(t *testing.T) {
 			t.Fatalf("%d lines became %d", len(was), len(is))
 		}
 	}
-	b.call(t, "one", "POST", "/v1/collections/lived/notes", `{"content":"Later."}`).want(http.StatusCreated)
-	then := b.call(t, "one", "GET", "/v1/collections/lived/export?as_of="+first.Header().Get("Slipbox-Revision"), "").want(http.StatusOK)
+	b.Call(t, "one", "POST", "/v1/collections/lived/notes", `{"content":"Later."}`).Want(http.StatusCreated)
+	then := b.Call(t, "one", "GET", "/v1/collections/lived/export?as_of="+first.Header().Get("Slipbox-Revision"), "").Want(http.StatusOK)
 	if then.Body.String() != lines {
 		t.Error("the export of an old revision differs")
 	}
@@ -89,34 +90,34 @@ func TestExportComesBack(t *testing.T) {
 // A note with more links than a line may have comes back with all of them, and so do blocks: also those that a new collection has.
 func TestExportOfBlocksAndManyLinks(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	for _, name := range []string{"agent", "again"} {
-		b.call(t, "one", "POST", "/v1/collections", `{"name":"`+name+`","policy":"memgpt"}`).want(http.StatusCreated)
+		b.Call(t, "one", "POST", "/v1/collections", `{"name":"`+name+`","policy":"memgpt"}`).Want(http.StatusCreated)
 	}
 	c := "/v1/collections/agent"
-	b.call(t, "one", "PUT", c+"/blocks/human", `{"value":"Ida, from Rome.","limit":600}`).want(http.StatusOK)
-	b.call(t, "one", "PUT", c+"/blocks/plans", `{"value":"","description":"What she plans.","read_only":true,"metadata":{"a":1}}`).want(http.StatusCreated)
+	b.Call(t, "one", "PUT", c+"/blocks/human", `{"value":"Ida, from Rome.","limit":600}`).Want(http.StatusOK)
+	b.Call(t, "one", "PUT", c+"/blocks/plans", `{"value":"","description":"What she plans.","read_only":true,"metadata":{"a":1}}`).Want(http.StatusCreated)
 	var body strings.Builder
 	for i := range 1_201 {
 		fmt.Fprintf(&body, `{"id":"0199aaaa-bbbb-7ccc-8ddd-%012d","kind":"passage","content":"Passage %d."}`+"\n", i, i)
 	}
-	b.call(t, "one", "POST", c+"/import", body.String()).want(http.StatusAccepted)
+	b.Call(t, "one", "POST", c+"/import", body.String()).Want(http.StatusAccepted)
 	const hub = "/notes/0199aaaa-bbbb-7ccc-8ddd-000000000000/links"
 	for from := 1; from < 1_201; from += 600 {
 		var links []string
 		for i := from; i < from+600; i++ {
 			links = append(links, fmt.Sprintf(`{"id":"0199aaaa-bbbb-7ccc-8ddd-000000000000","content":"Passage 0.","kind":"passage","links":["0199aaaa-bbbb-7ccc-8ddd-%012d"]}`, i))
 		}
-		b.call(t, "one", "POST", c+"/import", strings.Join(links, "\n")).want(http.StatusAccepted)
+		b.Call(t, "one", "POST", c+"/import", strings.Join(links, "\n")).Want(http.StatusAccepted)
 	}
-	lines := b.call(t, "one", "GET", c+"/export", "").want(http.StatusOK).Body.String()
-	b.call(t, "one", "POST", "/v1/collections/again/import", lines).want(http.StatusAccepted)
-	if n := len(b.call(t, "one", "GET", "/v1/collections/again"+hub, "").want(http.StatusOK).at("items").([]any)); n != 1_200 {
+	lines := b.Call(t, "one", "GET", c+"/export", "").Want(http.StatusOK).Body.String()
+	b.Call(t, "one", "POST", "/v1/collections/again/import", lines).Want(http.StatusAccepted)
+	if n := len(b.Call(t, "one", "GET", "/v1/collections/again"+hub, "").Want(http.StatusOK).At("items").([]any)); n != 1_200 {
 		t.Errorf("%d of 1,200 links came back", n)
 	}
-	was, is := b.call(t, "one", "GET", c+"/blocks", "").want(http.StatusOK), b.call(t, "one", "GET", "/v1/collections/again/blocks", "").want(http.StatusOK)
-	for i, item := range was.at("items").([]any) {
-		old, now := item.(map[string]any), is.at("items").([]any)[i].(map[string]any)
+	was, is := b.Call(t, "one", "GET", c+"/blocks", "").Want(http.StatusOK), b.Call(t, "one", "GET", "/v1/collections/again/blocks", "").Want(http.StatusOK)
+	for i, item := range was.At("items").([]any) {
+		old, now := item.(map[string]any), is.At("items").([]any)[i].(map[string]any)
 		for _, field := range []string{"label", "value", "limit", "read_only", "description", "metadata"} {
 			if fmt.Sprint(old[field]) != fmt.Sprint(now[field]) {
 				t.Errorf("%s of %v: %v became %v", field, old["label"], old[field], now[field])
@@ -128,9 +129,9 @@ func TestExportOfBlocksAndManyLinks(t *testing.T) {
 // An export is of one tenant, and of who may read. As Markdown it is a text for people.
 func TestExportIsScoped(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	b.call(t, "one", "POST", "/v1/collections", `{"name":"diary","policy":"amem","display_name":"Ida's # diary"}`).want(http.StatusCreated)
-	b.call(t, "one", "POST", "/v1/collections/diary/notes", `{"content":"I live in Rome.","tags":["home"],"occurred_at":"2026-02-01T10:00:00+01:00"}`).want(http.StatusCreated)
+	b := apptest.New(t)
+	b.Call(t, "one", "POST", "/v1/collections", `{"name":"diary","policy":"amem","display_name":"Ida's # diary"}`).Want(http.StatusCreated)
+	b.Call(t, "one", "POST", "/v1/collections/diary/notes", `{"content":"I live in Rome.","tags":["home"],"occurred_at":"2026-02-01T10:00:00+01:00"}`).Want(http.StatusCreated)
 	for name, tt := range map[string]struct {
 		credential, target string
 		status             int
@@ -139,16 +140,16 @@ func TestExportIsScoped(t *testing.T) {
 		"no such collection": {"one", "diaries/export", http.StatusNotFound}, "another format": {"one", "diary/export?format=xml", http.StatusUnprocessableEntity},
 		"a revision of the future": {"one", "diary/export?as_of=99", http.StatusUnprocessableEntity}, "no revision": {"one", "diary/export?as_of=x", http.StatusUnprocessableEntity},
 	} {
-		if got := b.call(t, tt.credential, "GET", "/v1/collections/"+tt.target, ""); got.Code != tt.status || got.Header().Get("Content-Type") != mediaProblem {
+		if got := b.Call(t, tt.credential, "GET", "/v1/collections/"+tt.target, ""); got.Code != tt.status || got.Header().Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: %d %s", name, got.Code, got.Body)
 		}
 	}
-	text := b.call(t, "reader", "GET", "/v1/collections/diary/export?format=markdown", "").want(http.StatusOK)
+	text := b.Call(t, "reader", "GET", "/v1/collections/diary/export?format=markdown", "").Want(http.StatusOK)
 	if is := text.Body.String(); !strings.HasPrefix(is, "# Ida's # diary\n\n## 2026-02-01 10:00 +01:00\n\nI live in Rome.\n") || !strings.Contains(is, "#home") || text.Header().Get("Content-Type") != "text/markdown; charset=utf-8" {
 		t.Errorf("%v\n%s", text.Header(), is)
 	}
-	b.call(t, "one", "POST", "/v1/collections", `{"name":"empty"}`).want(http.StatusCreated)
-	if none := b.call(t, "one", "GET", "/v1/collections/empty/export", "").want(http.StatusOK); none.Body.Len() != 0 {
+	b.Call(t, "one", "POST", "/v1/collections", `{"name":"empty"}`).Want(http.StatusCreated)
+	if none := b.Call(t, "one", "GET", "/v1/collections/empty/export", "").Want(http.StatusOK); none.Body.Len() != 0 {
 		t.Errorf("an empty collection: %s", none.Body)
 	}
 }
@@ -156,8 +157,8 @@ func TestExportIsScoped(t *testing.T) {
 // What an export says of a note beside what callers say is checked.
 func TestImportOfExported(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	b.call(t, "one", "POST", "/v1/collections", `{"name":"x","policy":"memgpt"}`).want(http.StatusCreated)
+	b := apptest.New(t)
+	b.Call(t, "one", "POST", "/v1/collections", `{"name":"x","policy":"memgpt"}`).Want(http.StatusCreated)
 	const id = `"id":"0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee","content":"a",`
 	for _, line := range []string{
 		id + `"state":"done"`, id + `"state":1`, id + `"supplied":["content"]`, id + `"supplied":"tags"`, id + `"analyst":"me"`, id + `"provenance":[]`,
@@ -165,11 +166,11 @@ func TestImportOfExported(t *testing.T) {
 		id + `"kind":"block"`, id + `"kind":"block","key":"a\nb"`, id + `"kind":"block","key":"k","attributes":{"limit":999999}`,
 		`"id":"0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee","kind":"block","key":"k","content":"too long","attributes":{"limit":3}`,
 	} {
-		job := b.call(t, "one", "POST", "/v1/collections/x/import", "{"+line+"}").want(http.StatusAccepted).text("job.id")
+		job := b.Call(t, "one", "POST", "/v1/collections/x/import", "{"+line+"}").Want(http.StatusAccepted).Text("job.id")
 		var result struct {
 			Error *json.RawMessage `json:"error"`
 		}
-		first, _, _ := strings.Cut(b.call(t, "one", "GET", "/v1/jobs/"+job+"/results", "").want(http.StatusOK).Body.String(), "\n")
+		first, _, _ := strings.Cut(b.Call(t, "one", "GET", "/v1/jobs/"+job+"/results", "").Want(http.StatusOK).Body.String(), "\n")
 		if err := json.Unmarshal([]byte(first), &result); err != nil || result.Error == nil {
 			t.Errorf("%s: %s", line, first)
 		}
@@ -185,7 +186,7 @@ var exportedAs = map[string]string{
 // A note of which every field of the contract is set comes back from an export with every field.
 func TestEachFieldComesBack(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	const source, id = "0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeee01", "0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeee02"
 	said := `{"id":"` + id + `","key":"a/key","kind":"note","content":"Ада keeps <opal>.","context":"Of stones.","keywords":["opal"],"tags":["stone","a b"],"category":"Things",
 		"attributes":{"n":9007199254740993,"deep":{"a":[null,1.50,"x"]}},"item":{"type":"code","language":"go","name":"main.go"},"state":"evolved","supplied":["tags"],"analyst":"model",
@@ -203,10 +204,10 @@ func TestEachFieldComesBack(t *testing.T) {
 	}
 	exported := func(name, lines string) string {
 		t.Helper()
-		b.call(t, "one", "POST", "/v1/collections", `{"name":"`+name+`","policy":"none"}`).want(http.StatusCreated)
-		b.call(t, "one", "POST", "/v1/collections/"+name+"/import", lines).want(http.StatusAccepted)
-		b.runJobs(t)
-		return b.call(t, "one", "GET", "/v1/collections/"+name+"/export", "").want(http.StatusOK).Body.String()
+		b.Call(t, "one", "POST", "/v1/collections", `{"name":"`+name+`","policy":"none"}`).Want(http.StatusCreated)
+		b.Call(t, "one", "POST", "/v1/collections/"+name+"/import", lines).Want(http.StatusAccepted)
+		b.RunJobs(t)
+		return b.Call(t, "one", "GET", "/v1/collections/"+name+"/export", "").Want(http.StatusOK).Body.String()
 	}
 	first := exported("first", strings.ReplaceAll(said, "\n", "")+"\n"+`{"id":"`+source+`","content":"A source."}`+"\n")
 	if again := exported("again", first); again != first {
@@ -225,7 +226,7 @@ func TestEachFieldComesBack(t *testing.T) {
 			t.Errorf("%s came back as %v, not %v", name, got[name], value)
 		}
 	}
-	if p := b.call(t, "one", "GET", "/v1/collections/again/notes/"+id, "").want(http.StatusOK); p.text("provenance.agent") != "scout" {
+	if p := b.Call(t, "one", "GET", "/v1/collections/again/notes/"+id, "").Want(http.StatusOK); p.Text("provenance.agent") != "scout" {
 		t.Errorf("provenance: %s", p.Body)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
@@ -81,22 +82,22 @@ func forms() map[string]form {
 // Messages are read in the forms of other programs, by the same reader at each door: the API, mem0's and MCP's.
 func TestMessagesOfOtherPrograms(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	tools := connectMCP(t, b.listen(t), "one", "")
+	b := apptest.New(t)
+	tools := connectMCP(t, listen(t, b), "one", "")
 	n := 0
 	for name, f := range forms() {
 		n++
 		own := "own" + strconv.Itoa(n)
-		c := b.space(t, own, "none")
+		c := b.Space(t, own, "none")
 		const last = `{"role":"user","content":"That is all."}`
 		list := "[" + f.message + "," + last + "]"
 		want := append(slices.Clone(f.stored), "user: That is all.")
 		check := func(door, collection, ids string) {
 			t.Helper()
-			page := b.call(t, "one", "GET", collection+"/messages"+ids, "").want(http.StatusOK)
+			page := b.Call(t, "one", "GET", collection+"/messages"+ids, "").Want(http.StatusOK)
 			var got []string
-			for i, content := range page.contents() {
-				got = append(got, page.text("items."+strconv.Itoa(i)+".role")+": "+content)
+			for i, content := range page.Texts("items.*.content") {
+				got = append(got, page.Text("items."+strconv.Itoa(i)+".role")+": "+content)
 			}
 			slices.Sort(got)
 			if sorted := slices.Sorted(slices.Values(want)); !slices.Equal(got, sorted) {
@@ -106,20 +107,20 @@ func TestMessagesOfOtherPrograms(t *testing.T) {
 				t.Errorf("%s, %s: not at %s: %s", name, door, f.at, page.Body)
 			}
 		}
-		answer := b.call(t, "one", "POST", c+"/messages", `{"messages":`+list+`}`).want(http.StatusAccepted)
+		answer := b.Call(t, "one", "POST", c+"/messages", `{"messages":`+list+`}`).Want(http.StatusAccepted)
 		check("API", c, "")
-		if unread, _ := answer.at("unread").(float64); int(unread) != f.unread {
-			t.Errorf("%s: %v parts were not read, want %d", name, answer.at("unread"), f.unread)
+		if unread, _ := answer.At("unread").(float64); int(unread) != f.unread {
+			t.Errorf("%s: %v parts were not read, want %d", name, answer.At("unread"), f.unread)
 		}
 		var messages []any
 		if err := json.Unmarshal([]byte(list), &messages); err != nil {
 			t.Fatal(name, err)
 		}
-		byTool := b.space(t, "tool"+strconv.Itoa(n), "none")
+		byTool := b.Space(t, "tool"+strconv.Itoa(n), "none")
 		tools.use("add_messages", map[string]any{"collection": "tool" + strconv.Itoa(n), "messages": messages})
 		check("MCP", byTool, "")
 		user := "mem0-" + strconv.Itoa(n)
-		b.mem0(t, "one", "POST", "/v3/memories/add/", `{"messages":`+list+`,"user_id":"`+user+`"}`).want(http.StatusOK)
+		callMem0(t, b, "one", "POST", "/v3/memories/add/", `{"messages":`+list+`,"user_id":"`+user+`"}`).Want(http.StatusOK)
 		check("mem0", "/v1/collections/by", "?user="+user)
 	}
 }
@@ -127,21 +128,21 @@ func TestMessagesOfOtherPrograms(t *testing.T) {
 // A query may be a dialogue in any of these forms: of a search, alone and among others, of a context and of a chat.
 func TestDialoguesOfOtherPrograms(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "space", "none")
-	b.call(t, "one", "POST", c+"/notes", `{"content":"The ferry is green."}`).want(http.StatusCreated)
+	b := apptest.New(t)
+	c := b.Space(t, "space", "none")
+	b.Call(t, "one", "POST", c+"/notes", `{"content":"The ferry is green."}`).Want(http.StatusCreated)
 	for name, f := range forms() {
 		list := "[" + f.message + `,{"type":"human","content":[{"type":"text","text":"Which colour has the ferry?"}],"id":null,"name":null}]`
 		for path, body := range map[string]string{
 			"/search": `{"messages":` + list + `}`, "/context": `{"messages":` + list + `}`, "/chat": `{"remember":false,"messages":` + list + `}`,
 		} {
 			ofTool := path == "/chat" && slices.Contains(f.stored, "tool: 12 degrees") // our own chat has no calls, and says so
-			if got := b.call(t, "one", "POST", c+path, body); got.Code != http.StatusOK && !ofTool || got.Code == http.StatusOK && !strings.Contains(got.Body.String(), "green") {
+			if got := b.Call(t, "one", "POST", c+path, body); got.Code != http.StatusOK && !ofTool || got.Code == http.StatusOK && !strings.Contains(got.Body.String(), "green") {
 				t.Errorf("%s, %s: %d %s", name, path, got.Code, got.Body)
 			}
 		}
-		got := b.call(t, "one", "POST", c+"/search", `{"queries":[{"messages":`+list+`},{"query":"ferry"}]}`).want(http.StatusOK)
-		if got.text("results.0.hits.0.note.content") != "The ferry is green." {
+		got := b.Call(t, "one", "POST", c+"/search", `{"queries":[{"messages":`+list+`},{"query":"ferry"}]}`).Want(http.StatusOK)
+		if got.Text("results.0.hits.0.note.content") != "The ferry is green." {
 			t.Errorf("%s, among others: %s", name, got.Body)
 		}
 	}
@@ -150,10 +151,10 @@ func TestDialoguesOfOtherPrograms(t *testing.T) {
 		`{"messages":[{"type":"reasoning","summary":[]}]}`: "messages", `{"messages":[{"content":"a","occurred_at":"yesterday at noon"}]}`: "messages.0.occurred_at",
 		`{"messages":[{"contnet":"a"}]}`: "messages.0.contnet",
 	} {
-		b.call(t, "one", "POST", c+"/search", body).refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+		b.Call(t, "one", "POST", c+"/search", body).Refused(http.StatusUnprocessableEntity, fault.Invalid, field)
 	}
-	said := b.call(t, "one", "POST", c+"/chat", `{"messages":[{"author":{"role":"user"},"create_time":1769938200,"content":{"content_type":"text","parts":["I row on Sundays."]}}]}`).want(http.StatusOK)
-	if page := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK); !strings.Contains(page.Body.String(), "I row on Sundays.") || !strings.Contains(page.Body.String(), "2026-02-01T09:30:00Z") {
+	said := b.Call(t, "one", "POST", c+"/chat", `{"messages":[{"author":{"role":"user"},"create_time":1769938200,"content":{"content_type":"text","parts":["I row on Sundays."]}}]}`).Want(http.StatusOK)
+	if page := b.Call(t, "one", "GET", c+"/messages", "").Want(http.StatusOK); !strings.Contains(page.Body.String(), "I row on Sundays.") || !strings.Contains(page.Body.String(), "2026-02-01T09:30:00Z") {
 		t.Errorf("a chat is stored as %s; %s", page.Body, said.Body)
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/internal/apptest"
 )
 
 // A file of another program is understood before it is imported, is imported once, and is refused if nobody knows what it is.
 func TestImportHistoryOverHTTP(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	b.Pass(270 * 24 * time.Hour) // after what the files say
 	chat := func(name string) string {
 		raw, err := os.ReadFile("../memory/transfer/testdata/" + name)
@@ -20,34 +22,34 @@ func TestImportHistoryOverHTTP(t *testing.T) {
 		}
 		return string(raw)
 	}
-	send := func(credential, target, body string) response {
+	send := func(credential, target, body string) apptest.Response {
 		t.Helper()
-		return b.call(t, credential, "POST", "/v1/collections/"+target, body, "Content-Type", "application/octet-stream")
+		return b.Call(t, credential, "POST", "/v1/collections/"+target, body, "Content-Type", "application/octet-stream")
 	}
-	b.call(t, "one", "POST", "/v1/collections", `{"name":"past","policy":"amem"}`).want(http.StatusCreated)
-	b.call(t, "one", "POST", "/v1/collections", `{"name":"ben","policy":"memorybank"}`).want(http.StatusCreated)
+	b.Call(t, "one", "POST", "/v1/collections", `{"name":"past","policy":"amem"}`).Want(http.StatusCreated)
+	b.Call(t, "one", "POST", "/v1/collections", `{"name":"ben","policy":"memorybank"}`).Want(http.StatusCreated)
 	said := chat("chatgpt/conversations.json")
-	dry := send("one", "past/history?dry_run=true&name=conversations.json", said).want(http.StatusOK)
-	if dry.text("understood.format") != "chatgpt" || dry.number("understood.messages") != 5 || dry.length("understood.first") != 3 {
+	dry := send("one", "past/history?dry_run=true&name=conversations.json", said).Want(http.StatusOK)
+	if dry.Text("understood.format") != "chatgpt" || dry.Number("understood.messages") != 5 || dry.Length("understood.first") != 3 {
 		t.Errorf("understood: %s", dry.Body)
 	}
-	if n := b.call(t, "one", "GET", "/v1/collections/past/messages", "").want(http.StatusOK).length("items"); n != 0 {
+	if n := b.Call(t, "one", "GET", "/v1/collections/past/messages", "").Want(http.StatusOK).Length("items"); n != 0 {
 		t.Errorf("a dry run wrote %d messages", n)
 	}
 	for range 2 {
-		send("one", "past/history?me=Nora", said).want(http.StatusAccepted).text("job.id")
-		if n := b.call(t, "one", "GET", "/v1/collections/past/messages", "").want(http.StatusOK).length("items"); n != 5 {
+		send("one", "past/history?me=Nora", said).Want(http.StatusAccepted).Text("job.id")
+		if n := b.Call(t, "one", "GET", "/v1/collections/past/messages", "").Want(http.StatusOK).Length("items"); n != 5 {
 			t.Errorf("there are %d messages", n)
 		}
 	}
 	two := chat("whatsapp/WhatsApp Chat with Nora.txt")
-	if asked := send("one", "ben/history?dry_run=true", two).want(http.StatusOK); asked.at("understood.ask_me") != true || asked.length("understood.people") < 2 {
+	if asked := send("one", "ben/history?dry_run=true", two).Want(http.StatusOK); asked.At("understood.ask_me") != true || asked.Length("understood.people") < 2 {
 		t.Errorf("two people: %s", asked.Body)
 	}
-	if refused := send("one", "ben/history", two).want(http.StatusUnprocessableEntity); !strings.Contains(refused.Body.String(), `"me"`) {
+	if refused := send("one", "ben/history", two).Want(http.StatusUnprocessableEntity); !strings.Contains(refused.Body.String(), `"me"`) {
 		t.Errorf("nobody is remembered: %s", refused.Body)
 	}
-	send("one", "ben/history?me=nora&timezone=Europe/Berlin&infer=false", two).want(http.StatusAccepted)
+	send("one", "ben/history?me=nora&timezone=Europe/Berlin&infer=false", two).Want(http.StatusAccepted)
 	for name, tt := range map[string]struct {
 		credential, target, body string
 		status                   int
@@ -71,7 +73,7 @@ func TestImportHistoryOverHTTP(t *testing.T) {
 		}
 	}
 	titles := `[{"title":"<img src=x onerror=alert(1)>","create_time":1760000000,"id":"c","current_node":"n","mapping":{"n":{"message":{"id":"m","author":{"role":"user"},"content":{"content_type":"text","parts":["<script>alert(1)</script>"]}},"parent":null}}}]`
-	if got := send("one", "past/history?dry_run=true", titles).want(http.StatusOK); got.text("understood.first.0.content") != "<script>alert(1)</script>" {
+	if got := send("one", "past/history?dry_run=true", titles).Want(http.StatusOK); got.Text("understood.first.0.content") != "<script>alert(1)</script>" {
 		t.Errorf("markup is text: %s", got.Body)
 	}
 }

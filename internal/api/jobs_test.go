@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
@@ -20,87 +21,87 @@ import (
 // it.
 func TestPendingNoteShowsItsError(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
 	b.Model.Fail(fault.New(fault.Unavailable, "no connection to http://127.0.0.1:11434"))
-	made := b.call(t, "one", "POST", c+"/notes?wait=evolved", `{"content":"Written while the model is down."}`).want(http.StatusCreated)
-	if made.text("note.state") != "pending" || !strings.Contains(made.text("note.error"), "127.0.0.1:11434") || made.text("job.state") != "queued" {
+	made := b.Call(t, "one", "POST", c+"/notes?wait=evolved", `{"content":"Written while the model is down."}`).Want(http.StatusCreated)
+	if made.Text("note.state") != "pending" || !strings.Contains(made.Text("note.error"), "127.0.0.1:11434") || made.Text("job.state") != "queued" {
 		t.Errorf("%s", made.Body)
 	}
-	id, job := made.text("note.id"), "/v1/jobs/"+made.text("job.id")
-	if w := b.call(t, "one", "GET", c, ""); w.text("work.stages.0.stage") != "description" || w.number("work.stages.0.waiting") != 1 || w.number("work.dead") != 0 {
+	id, job := made.Text("note.id"), "/v1/jobs/"+made.Text("job.id")
+	if w := b.Call(t, "one", "GET", c, ""); w.Text("work.stages.0.stage") != "description" || w.Number("work.stages.0.waiting") != 1 || w.Number("work.dead") != 0 {
 		t.Errorf("what waits: %s", w.Body)
 	}
-	if n := b.call(t, "one", "GET", c, "").number("counts.pending"); n != 1 {
+	if n := b.Call(t, "one", "GET", c, "").Number("counts.pending"); n != 1 {
 		t.Errorf("%v pending", n)
 	}
-	if found := b.call(t, "one", "POST", c+"/search", `{"query":"model is down"}`).want(http.StatusOK); found.text("hits.0.note.id") != id {
+	if found := b.Call(t, "one", "POST", c+"/search", `{"query":"model is down"}`).Want(http.StatusOK); found.Text("hits.0.note.id") != id {
 		t.Errorf("%s", found.Body)
 	}
 	for range 2 {
 		b.Pass(time.Minute)
-		b.runJobs(t)
+		b.RunJobs(t)
 	}
-	waits := b.call(t, "one", "GET", job, "").want(http.StatusOK)
-	next, err := time.Parse(time.RFC3339, waits.text("next_try_at"))
+	waits := b.Call(t, "one", "GET", job, "").Want(http.StatusOK)
+	next, err := time.Parse(time.RFC3339, waits.Text("next_try_at"))
 	if pause := next.Sub(b.Clock()); err != nil || pause <= 0 || pause > 30*time.Second {
-		t.Errorf("the next try is at %q, in %v", waits.text("next_try_at"), pause)
+		t.Errorf("the next try is at %q, in %v", waits.Text("next_try_at"), pause)
 	}
-	if waits.text("state") != "queued" || waits.number("attempts") != 3 || waits.text("error") == "" || waits.text("note") != id {
+	if waits.Text("state") != "queued" || waits.Number("attempts") != 3 || waits.Text("error") == "" || waits.Text("note") != id {
 		t.Errorf("%s", waits.Body)
 	}
 	b.Model.Fail(nil)
-	if again := b.call(t, "one", "POST", job+"/retry", "").want(http.StatusAccepted); again.text("state") != "queued" || again.at("next_try_at") != nil || again.number("attempts") != 0 {
+	if again := b.Call(t, "one", "POST", job+"/retry", "").Want(http.StatusAccepted); again.Text("state") != "queued" || again.At("next_try_at") != nil || again.Number("attempts") != 0 {
 		t.Errorf("%s", again.Body)
 	}
-	b.call(t, "one", "POST", job+"/retry", "").refused(409, fault.Conflict, "")
-	b.runJobs(t)
-	note := b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK)
-	if note.text("state") != "evolved" || note.at("error") != nil || note.length("keywords") == 0 {
+	b.Call(t, "one", "POST", job+"/retry", "").Refused(409, fault.Conflict, "")
+	b.RunJobs(t)
+	note := b.Call(t, "one", "GET", c+"/notes/"+id, "").Want(http.StatusOK)
+	if note.Text("state") != "evolved" || note.At("error") != nil || note.Length("keywords") == 0 {
 		t.Errorf("%s", note.Body)
 	}
 }
 
 func TestJobs(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
-	mine := b.collection(t, "ada", "mine")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
+	mine := b.Collection(t, "ada", "mine")
 	for range 3 {
-		b.note(t, "one", c, "text")
+		b.Note(t, "one", c, "text")
 	}
-	b.note(t, "ada", mine, "text")
-	consolidate := b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted).text("job.id")
+	b.Note(t, "ada", mine, "text")
+	consolidate := b.Call(t, "one", "POST", c+"/consolidate", "").Want(http.StatusAccepted).Text("job.id")
 
-	if all := b.list(t, "one", "/v1/jobs?limit=2", "kind", func(int) { b.note(t, "one", c, "more") }); strings.Join(all, " ") != "consolidate note note note note" {
+	if all := listAll(t, b, "one", "/v1/jobs?limit=2", "kind", func(int) { b.Note(t, "one", c, "more") }); strings.Join(all, " ") != "consolidate note note note note" {
 		t.Errorf("%v", all)
 	}
-	if own := b.call(t, "bob", "GET", "/v1/jobs", "").want(http.StatusOK); own.length("items") < 4 {
+	if own := b.Call(t, "bob", "GET", "/v1/jobs", "").Want(http.StatusOK); own.Length("items") < 4 {
 		t.Errorf("an agent does not see the jobs of shared collections: %s", own.Body)
 	}
 	for target, want := range map[string]int{
 		"?collection=mine": 0, "?collection=space&state=done": 0, "?kind=consolidate": 1, "?kind=none": 0, "?kind=consolidate&limit=1": 1,
 	} {
-		if got := b.list(t, "bob", "/v1/jobs"+strings.Replace(target, "?collection=mine", "?state=dead", 1), "id", func(int) {}); len(got) != want {
+		if got := listAll(t, b, "bob", "/v1/jobs"+strings.Replace(target, "?collection=mine", "?state=dead", 1), "id", func(int) {}); len(got) != want {
 			t.Errorf("%s: %d", target, len(got))
 		}
 	}
-	b.call(t, "bob", "GET", "/v1/jobs?collection=mine", "").refused(404, fault.NotFound, "")
-	b.call(t, "bob", "POST", "/v1/jobs/"+consolidate+"/cancel", "").refused(403, fault.Forbidden, "")
-	if c := b.call(t, "one", "POST", "/v1/jobs/"+consolidate+"/cancel", "").want(http.StatusAccepted); c.text("state") != "cancelled" || c.at("finished_at") == nil {
+	b.Call(t, "bob", "GET", "/v1/jobs?collection=mine", "").Refused(404, fault.NotFound, "")
+	b.Call(t, "bob", "POST", "/v1/jobs/"+consolidate+"/cancel", "").Refused(403, fault.Forbidden, "")
+	if c := b.Call(t, "one", "POST", "/v1/jobs/"+consolidate+"/cancel", "").Want(http.StatusAccepted); c.Text("state") != "cancelled" || c.At("finished_at") == nil {
 		t.Errorf("%s", c.Body)
 	}
-	b.call(t, "one", "POST", "/v1/jobs/"+consolidate+"/cancel", "").refused(409, fault.Conflict, "")
-	b.call(t, "one", "GET", "/v1/jobs/"+consolidate+"/results", "").refused(404, fault.NotFound, "")
+	b.Call(t, "one", "POST", "/v1/jobs/"+consolidate+"/cancel", "").Refused(409, fault.Conflict, "")
+	b.Call(t, "one", "GET", "/v1/jobs/"+consolidate+"/results", "").Refused(404, fault.NotFound, "")
 
-	again := b.call(t, "one", "POST", c+"/consolidate", "").want(http.StatusAccepted).text("job.id")
-	b.runJobs(t)
-	if done := b.call(t, "one", "GET", "/v1/jobs/"+again, "").want(http.StatusOK); done.text("state") != "done" || done.number("result.notes") == 0 {
+	again := b.Call(t, "one", "POST", c+"/consolidate", "").Want(http.StatusAccepted).Text("job.id")
+	b.RunJobs(t)
+	if done := b.Call(t, "one", "GET", "/v1/jobs/"+again, "").Want(http.StatusOK); done.Text("state") != "done" || done.Number("result.notes") == 0 {
 		t.Errorf("%s", done.Body)
 	}
 
-	b.note(t, "one", c, "slow")
-	scope, id := b.Scopes["one"].Scope, uuid.MustParse(b.call(t, "one", "GET", c, "").want(http.StatusOK).text("id"))
+	b.Note(t, "one", c, "slow")
+	scope, id := b.Scopes["one"].Scope, uuid.MustParse(b.Call(t, "one", "GET", c, "").Want(http.StatusOK).Text("id"))
 	held, err := b.Store.ClaimJobs(t.Context(), scope, id, memory.StagePrepare, uuid.New(), b.Clock().Add(time.Minute), 1)
 	if err != nil || len(held) != 1 {
 		t.Fatal(held, err)
@@ -109,18 +110,18 @@ func TestJobs(t *testing.T) {
 	if err := b.Store.ReleaseJob(t.Context(), scope, held[0].ID, held[0].Lease, memory.JobEnd{State: memory.JobDone}); err != nil {
 		t.Fatal(err)
 	}
-	if slow := b.call(t, "one", "GET", "/v1/jobs/"+held[0].ID.String(), "").want(http.StatusOK); slow.number("worked_ms") != 1500 {
+	if slow := b.Call(t, "one", "GET", "/v1/jobs/"+held[0].ID.String(), "").Want(http.StatusOK); slow.Number("worked_ms") != 1500 {
 		t.Errorf("%s", slow.Body)
 	}
 }
 
 func TestJobEvents(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
-	job := b.call(t, "one", "POST", c+"/notes", `{"content":"follow me"}`).text("job.id")
-	got := b.call(t, "reader", "GET", "/v1/jobs/"+job+"/events", "").want(http.StatusOK)
-	if got.Header().Get("Content-Type") != mediaSSE {
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
+	job := b.Call(t, "one", "POST", c+"/notes", `{"content":"follow me"}`).Text("job.id")
+	got := b.Call(t, "reader", "GET", "/v1/jobs/"+job+"/events", "").Want(http.StatusOK)
+	if got.Header().Get("Content-Type") != "text/event-stream" {
 		t.Errorf("%v", got.Header())
 	}
 	var states []string
@@ -142,9 +143,9 @@ func TestJobEvents(t *testing.T) {
 
 func TestEventsOverTheWire(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
-	job := b.call(t, "one", "POST", c+"/notes", `{"content":"follow me"}`).text("job.id")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
+	job := b.Call(t, "one", "POST", c+"/notes", `{"content":"follow me"}`).Text("job.id")
 	srv := httptest.NewServer(b)
 	defer srv.Close()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/v1/jobs/"+job+"/events", nil)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
@@ -18,16 +19,16 @@ import (
 
 func TestListPolicies(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	got := b.call(t, "reader", "GET", "/v1/policies", "").want(http.StatusOK)
+	b := apptest.New(t)
+	got := b.Call(t, "reader", "GET", "/v1/policies", "").Want(http.StatusOK)
 	var names []string
-	for i := range got.length("items") {
+	for i := range got.Length("items") {
 		at := fmt.Sprintf("items.%d.", i)
-		name := got.text(at + "name")
+		name := got.Text(at + "name")
 		names = append(names, name)
-		defaults, _ := got.at(at + "defaults").(map[string]any)
-		properties, _ := got.at(at + "schema.properties").(map[string]any)
-		if got.at(at+"schema.additionalProperties") != false || len(properties) != len(defaults) || got.text(at+"title") == "" {
+		defaults, _ := got.At(at + "defaults").(map[string]any)
+		properties, _ := got.At(at + "schema.properties").(map[string]any)
+		if got.At(at+"schema.additionalProperties") != false || len(properties) != len(defaults) || got.Text(at+"title") == "" {
 			t.Errorf("%s: %d defaults, %d properties", name, len(defaults), len(properties))
 		}
 		for field, value := range defaults {
@@ -36,26 +37,26 @@ func TestListPolicies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":%q,"policy":%q,"policy_config":%s}`, name+"-"+field, name, config)).want(http.StatusCreated)
+			b.Call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":%q,"policy":%q,"policy_config":%s}`, name+"-"+field, name, config)).Want(http.StatusCreated)
 		}
-		if reading := at + "reading."; got.at(reading+"messages") != (strings.HasPrefix(name, "mem0") || name == "memoryos") || (got.length(reading+"kinds") == 0) != (name == "amem" || name == "none") ||
-			(got.number(reading+"recent") > 0) != (got.length(reading+"pinned") > 0) || (got.at(reading+"k") != nil) != (name == "memorybank" || name == "memoryos" || name == "layered") {
-			t.Errorf("%s: it is read as %v", name, got.at(at+"reading"))
+		if reading := at + "reading."; got.At(reading+"messages") != (strings.HasPrefix(name, "mem0") || name == "memoryos") || (got.Length(reading+"kinds") == 0) != (name == "amem" || name == "none") ||
+			(got.Number(reading+"recent") > 0) != (got.Length(reading+"pinned") > 0) || (got.At(reading+"k") != nil) != (name == "memorybank" || name == "memoryos" || name == "layered") {
+			t.Errorf("%s: it is read as %v", name, got.At(at+"reading"))
 		}
-		if exchanges := got.at(at+"exchanges") == true; exchanges != (name != "amem" && name != "memgpt" && name != "none") {
+		if exchanges := got.At(at+"exchanges") == true; exchanges != (name != "amem" && name != "memgpt" && name != "none") {
 			t.Errorf("%s: exchanges is %t", name, exchanges)
 		}
 	}
 	if want := []string{"amem", "layered", "mem0", "mem0g", "memgpt", "memorybank", "memoryos", "none"}; !slices.Equal(names, want) {
 		t.Errorf("policies are %v, want %v", names, want)
 	}
-	b.call(t, "writer", "GET", "/v1/policies", "").refused(http.StatusForbidden, fault.Forbidden, "")
+	b.Call(t, "writer", "GET", "/v1/policies", "").Refused(http.StatusForbidden, fault.Forbidden, "")
 }
 
 // The settings of every policy are validated when a collection is created and when it is changed.
 func TestPolicySettingsAreChecked(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	for policy, tt := range map[string]struct{ good, bad, field string }{
 		"layered":    {`{"working_capacity":7,"decay_days":3.5}`, `{"working_capacity":0}`, "policy_config.working_capacity"},
 		"mem0":       {`{"similar":7}`, `{"similar":"many"}`, "policy_config.similar"},
@@ -64,26 +65,26 @@ func TestPolicySettingsAreChecked(t *testing.T) {
 		"memoryos":   {`{"preset":"paper","heat_threshold":7.5}`, `{"mid_capacity":0}`, "policy_config.mid_capacity"},
 		"memorybank": {`{"forgetting":"random","tau":3}`, `{"forgetting":"always"}`, "policy_config.forgetting"},
 	} {
-		c := b.space(t, policy, policy)
-		got := b.call(t, "one", "PATCH", c, `{"policy_config":`+tt.good+`}`).want(http.StatusOK)
+		c := b.Space(t, policy, policy)
+		got := b.Call(t, "one", "PATCH", c, `{"policy_config":`+tt.good+`}`).Want(http.StatusOK)
 		var want map[string]any
 		if err := json.Unmarshal([]byte(tt.good), &want); err != nil {
 			t.Fatal(err)
 		}
 		for field, value := range want {
-			if got.at("policy_config."+field) != value {
+			if got.At("policy_config."+field) != value {
 				t.Errorf("%s: %s", policy, got.Body)
 			}
 		}
-		b.call(t, "one", "PATCH", c, `{"policy_config":`+tt.bad+`}`).refused(http.StatusUnprocessableEntity, fault.Invalid, tt.field)
-		b.call(t, "one", "PATCH", c, `{"policy_config":{"flavor":"red"}}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "policy_config.flavor")
-		b.call(t, "one", "PATCH", c, `{"policy_config":7}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "policy_config")
-		b.call(t, "one", "POST", "/v1/collections", `{"name":"new-`+policy+`","policy":"`+policy+`","policy_config":`+tt.bad+`}`).refused(http.StatusUnprocessableEntity, fault.Invalid, tt.field)
-		b.call(t, "one", "POST", "/v1/collections", `{"name":"new-`+policy+`","policy":"`+policy+`","policy_config":{"flavor":1}}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "policy_config.flavor")
-		if again := b.call(t, "one", "GET", c, "").want(http.StatusOK); again.at("policy_config.flavor") != nil || again.number("head_revision") != got.number("head_revision") {
+		b.Call(t, "one", "PATCH", c, `{"policy_config":`+tt.bad+`}`).Refused(http.StatusUnprocessableEntity, fault.Invalid, tt.field)
+		b.Call(t, "one", "PATCH", c, `{"policy_config":{"flavor":"red"}}`).Refused(http.StatusUnprocessableEntity, fault.Invalid, "policy_config.flavor")
+		b.Call(t, "one", "PATCH", c, `{"policy_config":7}`).Refused(http.StatusUnprocessableEntity, fault.Invalid, "policy_config")
+		b.Call(t, "one", "POST", "/v1/collections", `{"name":"new-`+policy+`","policy":"`+policy+`","policy_config":`+tt.bad+`}`).Refused(http.StatusUnprocessableEntity, fault.Invalid, tt.field)
+		b.Call(t, "one", "POST", "/v1/collections", `{"name":"new-`+policy+`","policy":"`+policy+`","policy_config":{"flavor":1}}`).Refused(http.StatusUnprocessableEntity, fault.Invalid, "policy_config.flavor")
+		if again := b.Call(t, "one", "GET", c, "").Want(http.StatusOK); again.At("policy_config.flavor") != nil || again.Number("head_revision") != got.Number("head_revision") {
 			t.Errorf("%s: a refused change was made: %s", policy, again.Body)
 		}
-		if got := b.call(t, "one", "PATCH", c, `{"policy_config":null}`).want(http.StatusOK); len(got.at("policy_config").(map[string]any)) != 0 {
+		if got := b.Call(t, "one", "PATCH", c, `{"policy_config":null}`).Want(http.StatusOK); len(got.At("policy_config").(map[string]any)) != 0 {
 			t.Errorf("%s: null does not clear: %s", policy, got.Body)
 		}
 	}
@@ -92,15 +93,15 @@ func TestPolicySettingsAreChecked(t *testing.T) {
 // C244: the costs of adds and of answers are listed by purpose.
 func TestGetCosts(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "talk", "mem0")
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "mem0")
 	id := uuid.MustParse(strings.TrimPrefix(c, "/v1/collections/"))
-	if got := b.call(t, "reader", "GET", c+"/costs", "").want(http.StatusOK); got.number("adds") != 0 || got.length("purposes") != 0 || got.length("days") != 0 || got.number("per_add.calls") != 0 ||
-		got.text("from") != "2026-01-30" || got.text("to") != "2026-03-01" {
+	if got := b.Call(t, "reader", "GET", c+"/costs", "").Want(http.StatusOK); got.Number("adds") != 0 || got.Length("purposes") != 0 || got.Length("days") != 0 || got.Number("per_add.calls") != 0 ||
+		got.Text("from") != "2026-01-30" || got.Text("to") != "2026-03-01" {
 		t.Errorf("%s", got.Body)
 	}
 	for range 2 {
-		b.call(t, "one", "POST", c+"/messages", `{"on_duplicate":"keep","messages":[{"content":"I live in Lisbon."},{"role":"assistant","content":"Nice."}]}`).want(http.StatusAccepted)
+		b.Call(t, "one", "POST", c+"/messages", `{"on_duplicate":"keep","messages":[{"content":"I live in Lisbon."},{"role":"assistant","content":"Nice."}]}`).Want(http.StatusAccepted)
 	}
 	if err := b.Store.AddModelUse(t.Context(), b.Scopes["one"].Scope, []memory.ModelUse{
 		{Collection: id, Purpose: "extract", Day: "2026-03-01", Calls: 2, PromptTokens: 30, CompletionTokens: 5},
@@ -115,25 +116,25 @@ func TestGetCosts(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	got := b.call(t, "reader", "GET", c+"/costs?from=2026-03-01&to=2026-03-01", "").want(http.StatusOK)
+	got := b.Call(t, "reader", "GET", c+"/costs?from=2026-03-01&to=2026-03-01", "").Want(http.StatusOK)
 	for path, want := range map[string]any{
 		"adds": 2.0, "answers": 4.0, "per_add.calls": 1.0, "per_add.prompt_tokens": 15.0, "per_add.completion_tokens": 2.5,
 		"per_answer.calls": 1.0, "per_answer.prompt_tokens": 100.0, "per_answer.completion_tokens": 11.0,
 		"purposes.0.purpose": "chat", "purposes.1.purpose": "extract", "purposes.1.calls": 2.0,
 		"days.0.day": "2026-03-01", "days.0.adds": 2.0, "days.0.calls": 6.0, "days.0.prompt_tokens": 430.0, "days.0.completion_tokens": 49.0,
 	} {
-		if got.at(path) != want {
-			t.Errorf("%s is %v, want %v", path, got.at(path), want)
+		if got.At(path) != want {
+			t.Errorf("%s is %v, want %v", path, got.At(path), want)
 		}
 	}
-	if got := b.call(t, "reader", "GET", c+"/costs?to=2026-02-28", "").want(http.StatusOK); got.number("adds") != 0 || got.number("answers") != 0 {
+	if got := b.Call(t, "reader", "GET", c+"/costs?to=2026-02-28", "").Want(http.StatusOK); got.Number("adds") != 0 || got.Number("answers") != 0 {
 		t.Errorf("%s", got.Body)
 	}
 	for parameters, field := range map[string]string{"from=2026-03-02": "from", "from=2020-01-01": "from", "to=2026-02-30": "to", "from=x": "from", "per=add": "per"} {
-		b.call(t, "reader", "GET", c+"/costs?"+parameters, "").refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+		b.Call(t, "reader", "GET", c+"/costs?"+parameters, "").Refused(http.StatusUnprocessableEntity, fault.Invalid, field)
 	}
-	b.call(t, "two", "GET", c+"/costs", "").refused(http.StatusNotFound, fault.NotFound, "")
-	b.call(t, "writer", "GET", c+"/costs", "").refused(http.StatusForbidden, fault.Forbidden, "")
+	b.Call(t, "two", "GET", c+"/costs", "").Refused(http.StatusNotFound, fault.NotFound, "")
+	b.Call(t, "writer", "GET", c+"/costs", "").Refused(http.StatusForbidden, fault.Forbidden, "")
 }
 
 // livesIn answers the calls of mem0g about who says where they live, as a model does.
@@ -164,29 +165,29 @@ func livesIn(c memory.Call) (memory.Answer, error) {
 // A fact that is no longer true is listed as a past one.
 func TestListFacts(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	b.Model.AnswerCalls(livesIn)
-	c := b.space(t, "talk", "mem0g")
+	c := b.Space(t, "talk", "mem0g")
 	for _, said := range []string{
 		`{"content":"I live in Beijing.","occurred_at":"2025-01-01T00:00:00Z"}`,
 		`{"content":"I live in Shanghai now.","occurred_at":"2025-06-01T00:00:00Z"}`,
 	} {
-		b.call(t, "one", "POST", c+"/messages", `{"messages":[`+said+`]}`).want(http.StatusAccepted)
-		b.runJobs(t)
+		b.Call(t, "one", "POST", c+"/messages", `{"messages":[`+said+`]}`).Want(http.StatusAccepted)
+		b.RunJobs(t)
 	}
 	list := func(parameters string) []string {
 		t.Helper()
-		got := b.call(t, "reader", "GET", c+"/facts?"+parameters, "").want(http.StatusOK)
+		got := b.Call(t, "reader", "GET", c+"/facts?"+parameters, "").Want(http.StatusOK)
 		out := []string{}
-		for i := range got.length("items") {
+		for i := range got.Length("items") {
 			at := fmt.Sprintf("items.%d.", i)
-			if got.length(at+"sources") == 0 || got.number(at+"mentions") < 1 || uuid.Validate(got.text(at+"subject_id")) != nil {
+			if got.Length(at+"sources") == 0 || got.Number(at+"mentions") < 1 || uuid.Validate(got.Text(at+"subject_id")) != nil {
 				t.Errorf("%s", got.Body)
 			}
-			if valid := got.at(at+"valid") == true; valid != (got.at(at+"invalidated_at") == nil) {
+			if valid := got.At(at+"valid") == true; valid != (got.At(at+"invalidated_at") == nil) {
 				t.Errorf("%s", got.Body)
 			}
-			out = append(out, got.text(at+"relation")+" "+got.text(at+"object"))
+			out = append(out, got.Text(at+"relation")+" "+got.Text(at+"object"))
 		}
 		return out
 	}
@@ -215,16 +216,16 @@ func TestListFacts(t *testing.T) {
 	if got := list("subject=nobody"); len(got) != 0 {
 		t.Errorf("about nobody: %v", got)
 	}
-	first := b.call(t, "reader", "GET", c+"/facts?valid=any&limit=1", "").want(http.StatusOK)
-	second := b.call(t, "reader", "GET", c+"/facts?valid=any&limit=1&cursor="+first.text("next_cursor"), "").want(http.StatusOK)
-	if first.length("items") != 1 || second.length("items") != 1 || first.at("items.0.object") == second.at("items.0.object") && first.at("items.0.relation") == second.at("items.0.relation") {
+	first := b.Call(t, "reader", "GET", c+"/facts?valid=any&limit=1", "").Want(http.StatusOK)
+	second := b.Call(t, "reader", "GET", c+"/facts?valid=any&limit=1&cursor="+first.Text("next_cursor"), "").Want(http.StatusOK)
+	if first.Length("items") != 1 || second.Length("items") != 1 || first.At("items.0.object") == second.At("items.0.object") && first.At("items.0.relation") == second.At("items.0.relation") {
 		t.Errorf("%s, then %s", first.Body, second.Body)
 	}
 	for parameters, field := range map[string]string{"valid=yes": "valid", "valid_at=then": "valid_at", "subject=": "subject", "limit=1000": "limit", "verb=is": "verb"} {
-		b.call(t, "reader", "GET", c+"/facts?"+parameters, "").refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+		b.Call(t, "reader", "GET", c+"/facts?"+parameters, "").Refused(http.StatusUnprocessableEntity, fault.Invalid, field)
 	}
-	b.call(t, "two", "GET", c+"/facts", "").refused(http.StatusNotFound, fault.NotFound, "")
-	if got := b.call(t, "reader", "GET", b.space(t, "plain", "amem")+"/facts", "").want(http.StatusOK); got.length("items") != 0 {
+	b.Call(t, "two", "GET", c+"/facts", "").Refused(http.StatusNotFound, fault.NotFound, "")
+	if got := b.Call(t, "reader", "GET", b.Space(t, "plain", "amem")+"/facts", "").Want(http.StatusOK); got.Length("items") != 0 {
 		t.Errorf("%s", got.Body)
 	}
 }
@@ -233,54 +234,54 @@ func TestListFacts(t *testing.T) {
 // restored.
 func TestForget(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "talk", "memorybank")
-	said := b.call(t, "one", "POST", c+"/messages", `{"messages":[
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "memorybank")
+	said := b.Call(t, "one", "POST", c+"/messages", `{"messages":[
 		{"user":"The harbour was foggy","assistant":"I like fog","occurred_at":"2025-01-01T09:00:00Z"},
 		{"user":"I bought a red bicycle","assistant":"Ride safely","occurred_at":"2025-01-02T09:00:00Z"},
-		{"user":"Good morning","assistant":"Good morning to you","occurred_at":"2026-03-01T08:00:00Z"}]}`).want(http.StatusAccepted)
+		{"user":"Good morning","assistant":"Good morning to you","occurred_at":"2026-03-01T08:00:00Z"}]}`).Want(http.StatusAccepted)
 	forget := c + "/forget"
 	// A recall a moment ago counts.
-	if got := b.call(t, "one", "POST", c+"/search", `{"query":"red bicycle","k":1}`).want(http.StatusOK); !strings.Contains(got.text("hits.0.note.content"), "bicycle") {
+	if got := b.Call(t, "one", "POST", c+"/search", `{"query":"red bicycle","k":1}`).Want(http.StatusOK); !strings.Contains(got.Text("hits.0.note.content"), "bicycle") {
 		t.Fatalf("%s", got.Body)
 	}
-	dry := b.call(t, "one", "POST", forget, `{"dry_run":true}`).want(http.StatusOK)
-	head := b.call(t, "one", "GET", c, "").number("head_revision")
-	if dry.length("items") != 2 || dry.number("forgotten") != 2 || dry.at("dry_run") != true || dry.text("mode") != "threshold" || dry.number("revision") != head ||
-		dry.text("items.0.note") != said.text("messages.0.id") || dry.number("items.0.retention") >= 0.05 || dry.text("items.0.reason") == "" || dry.text("items.0.kind") != "message" {
+	dry := b.Call(t, "one", "POST", forget, `{"dry_run":true}`).Want(http.StatusOK)
+	head := b.Call(t, "one", "GET", c, "").Number("head_revision")
+	if dry.Length("items") != 2 || dry.Number("forgotten") != 2 || dry.At("dry_run") != true || dry.Text("mode") != "threshold" || dry.Number("revision") != head ||
+		dry.Text("items.0.note") != said.Text("messages.0.id") || dry.Number("items.0.retention") >= 0.05 || dry.Text("items.0.reason") == "" || dry.Text("items.0.kind") != "message" {
 		t.Errorf("%s", dry.Body)
 	}
-	if none := b.call(t, "one", "POST", forget, `{"dry_run":true,"floor":0}`).want(http.StatusOK); none.length("items") != 0 {
+	if none := b.Call(t, "one", "POST", forget, `{"dry_run":true,"floor":0}`).Want(http.StatusOK); none.Length("items") != 0 {
 		t.Errorf("%s", none.Body)
 	}
-	done := b.call(t, "one", "POST", forget, `{"mode":"threshold","floor":0.05,"tau":5}`).want(http.StatusOK)
-	if done.at("dry_run") != false || done.number("forgotten") != 2 || done.number("revision") != head+1 || mustJSON(t, done.at("items")) != mustJSON(t, dry.at("items")) {
+	done := b.Call(t, "one", "POST", forget, `{"mode":"threshold","floor":0.05,"tau":5}`).Want(http.StatusOK)
+	if done.At("dry_run") != false || done.Number("forgotten") != 2 || done.Number("revision") != head+1 || apptest.JSON(t, done.At("items")) != apptest.JSON(t, dry.At("items")) {
 		t.Errorf("%s", done.Body)
 	}
-	if left := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK).contents(); !slices.Equal(left, []string{"I bought a red bicycle", "Ride safely", "Good morning", "Good morning to you"}) {
+	if left := b.Call(t, "one", "GET", c+"/messages", "").Want(http.StatusOK).Texts("items.*.content"); !slices.Equal(left, []string{"I bought a red bicycle", "Ride safely", "Good morning", "Good morning to you"}) {
 		t.Errorf("left are %v", left)
 	}
-	note := c + "/notes/" + said.text("messages.0.id")
-	if got := b.call(t, "one", "GET", note+"/history", "").want(http.StatusOK); got.text("items.0.cause") != "forget" || got.at("items.0.deleted") != true {
+	note := c + "/notes/" + said.Text("messages.0.id")
+	if got := b.Call(t, "one", "GET", note+"/history", "").Want(http.StatusOK); got.Text("items.0.cause") != "forget" || got.At("items.0.deleted") != true {
 		t.Errorf("%s", got.Body)
 	}
-	b.call(t, "one", "POST", note+"/restore", `{"revision":1}`).want(http.StatusOK)
-	if got := b.call(t, "one", "POST", forget, "").want(http.StatusOK); got.number("forgotten") > 1 {
+	b.Call(t, "one", "POST", note+"/restore", `{"revision":1}`).Want(http.StatusOK)
+	if got := b.Call(t, "one", "POST", forget, "").Want(http.StatusOK); got.Number("forgotten") > 1 {
 		t.Errorf("%s", got.Body)
 	}
-	if got := b.call(t, "one", "POST", forget, `{"mode":"random","dry_run":true}`).want(http.StatusOK); got.text("mode") != "random" {
+	if got := b.Call(t, "one", "POST", forget, `{"mode":"random","dry_run":true}`).Want(http.StatusOK); got.Text("mode") != "random" {
 		t.Errorf("%s", got.Body)
 	}
 	for body, field := range map[string]string{
 		`{"mode":"all"}`: "mode", `{"floor":2}`: "floor", `{"tau":0}`: "tau", `{"dry_run":"yes"}`: "dry_run", `{"what":"all"}`: "what", `{"floor":null}`: "floor",
 	} {
-		b.call(t, "one", "POST", forget, body).refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+		b.Call(t, "one", "POST", forget, body).Refused(http.StatusUnprocessableEntity, fault.Invalid, field)
 	}
-	b.call(t, "reader", "POST", forget, `{"dry_run":true}`).refused(http.StatusForbidden, fault.Forbidden, "")
-	b.call(t, "ada", "POST", forget, `{"dry_run":true}`).refused(http.StatusForbidden, fault.Forbidden, "")
-	b.call(t, "two", "POST", forget, `{"dry_run":true}`).refused(http.StatusNotFound, fault.NotFound, "")
+	b.Call(t, "reader", "POST", forget, `{"dry_run":true}`).Refused(http.StatusForbidden, fault.Forbidden, "")
+	b.Call(t, "ada", "POST", forget, `{"dry_run":true}`).Refused(http.StatusForbidden, fault.Forbidden, "")
+	b.Call(t, "two", "POST", forget, `{"dry_run":true}`).Refused(http.StatusNotFound, fault.NotFound, "")
 	for _, policy := range []string{"amem", "mem0", "mem0g", "none"} {
-		got := b.call(t, "one", "POST", b.space(t, "other-"+policy, policy)+"/forget", `{"dry_run":true}`)
+		got := b.Call(t, "one", "POST", b.Space(t, "other-"+policy, policy)+"/forget", `{"dry_run":true}`)
 		if got.Code != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d %s", policy, got.Code, got.Body)
 		}
@@ -296,95 +297,95 @@ const adaBank = `{"name":"Ada","meta_information":{"personality":"curious","hobb
 // An imported bank is readable as summaries, as a profile and as a bank.
 func TestBank(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "ada-bank", "memorybank")
-	got := b.call(t, "one", "POST", c+"/bank", adaBank).want(http.StatusOK)
-	if got.text("name") != "Ada" || got.number("days") != 2 || got.number("messages") != 4 || got.number("known") != 0 {
+	b := apptest.New(t)
+	c := b.Space(t, "ada-bank", "memorybank")
+	got := b.Call(t, "one", "POST", c+"/bank", adaBank).Want(http.StatusOK)
+	if got.Text("name") != "Ada" || got.Number("days") != 2 || got.Number("messages") != 4 || got.Number("known") != 0 {
 		t.Fatalf("%s", got.Body)
 	}
-	if again := b.call(t, "one", "POST", c+"/bank", adaBank).want(http.StatusOK); again.number("messages") != 0 || again.number("known") == 0 {
+	if again := b.Call(t, "one", "POST", c+"/bank", adaBank).Want(http.StatusOK); again.Number("messages") != 0 || again.Number("known") == 0 {
 		t.Errorf("%s", again.Body)
 	}
 	var in, out any
-	exported := b.call(t, "reader", "GET", c+"/bank", "").want(http.StatusOK)
+	exported := b.Call(t, "reader", "GET", c+"/bank", "").Want(http.StatusOK)
 	if err := json.Unmarshal([]byte(adaBank), &in); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(exported.Body.Bytes(), &out); err != nil {
 		t.Fatal(err)
 	}
-	if a, z := mustJSON(t, in), mustJSON(t, out); a != z {
+	if a, z := apptest.JSON(t, in), apptest.JSON(t, out); a != z {
 		t.Errorf("in: %s\nout: %s", a, z)
 	}
-	summaries := b.call(t, "reader", "GET", c+"/summaries", "").want(http.StatusOK)
-	if summaries.length("items") != 3 {
+	summaries := b.Call(t, "reader", "GET", c+"/summaries", "").Want(http.StatusOK)
+	if summaries.Length("items") != 3 {
 		t.Fatalf("%s", summaries.Body)
 	}
-	days := b.call(t, "reader", "GET", c+"/summaries?period=day&limit=1", "").want(http.StatusOK)
-	if days.text("items.0.date") != "2023-05-01" || days.text("items.0.content") != "Ada moved to Lisbon." || days.text("items.0.period") != "day" {
+	days := b.Call(t, "reader", "GET", c+"/summaries?period=day&limit=1", "").Want(http.StatusOK)
+	if days.Text("items.0.date") != "2023-05-01" || days.Text("items.0.content") != "Ada moved to Lisbon." || days.Text("items.0.period") != "day" {
 		t.Errorf("%s", days.Body)
 	}
-	days = b.call(t, "reader", "GET", c+"/summaries?period=day&limit=1&cursor="+days.text("next_cursor"), "").want(http.StatusOK)
-	if days.text("items.0.date") != "2023-05-02" || days.at("next_cursor") != nil {
+	days = b.Call(t, "reader", "GET", c+"/summaries?period=day&limit=1&cursor="+days.Text("next_cursor"), "").Want(http.StatusOK)
+	if days.Text("items.0.date") != "2023-05-02" || days.At("next_cursor") != nil {
 		t.Errorf("%s", days.Body)
 	}
-	days = b.call(t, "reader", "GET", c+"/summaries?period=day&order=newest&limit=1", "").want(http.StatusOK)
-	last := b.call(t, "reader", "GET", c+"/summaries?period=day&order=newest&limit=1&cursor="+days.text("next_cursor"), "").want(http.StatusOK)
-	if days.text("items.0.date") != "2023-05-02" || last.text("items.0.date") != "2023-05-01" || last.at("next_cursor") != nil {
+	days = b.Call(t, "reader", "GET", c+"/summaries?period=day&order=newest&limit=1", "").Want(http.StatusOK)
+	last := b.Call(t, "reader", "GET", c+"/summaries?period=day&order=newest&limit=1&cursor="+days.Text("next_cursor"), "").Want(http.StatusOK)
+	if days.Text("items.0.date") != "2023-05-02" || last.Text("items.0.date") != "2023-05-01" || last.At("next_cursor") != nil {
 		t.Errorf("newest first: %s, then %s", days.Body, last.Body)
 	}
-	if whole := b.call(t, "reader", "GET", c+"/summaries?period=global", "").want(http.StatusOK); whole.length("items") != 1 || whole.text("items.0.content") != "Ada moved to a rainy Lisbon." {
+	if whole := b.Call(t, "reader", "GET", c+"/summaries?period=global", "").Want(http.StatusOK); whole.Length("items") != 1 || whole.Text("items.0.content") != "Ada moved to a rainy Lisbon." {
 		t.Errorf("%s", whole.Body)
 	}
-	if none := b.call(t, "reader", "GET", c+"/summaries?period=session", "").want(http.StatusOK); none.length("items") != 0 {
+	if none := b.Call(t, "reader", "GET", c+"/summaries?period=session", "").Want(http.StatusOK); none.Length("items") != 0 {
 		t.Errorf("%s", none.Body)
 	}
-	if past := b.call(t, "reader", "GET", c+"/summaries?as_of=0", "").want(http.StatusOK); past.length("items") != 0 {
+	if past := b.Call(t, "reader", "GET", c+"/summaries?as_of=0", "").Want(http.StatusOK); past.Length("items") != 0 {
 		t.Errorf("%s", past.Body)
 	}
-	profile := b.call(t, "reader", "GET", c+"/profile", "").want(http.StatusOK)
-	if profile.text("portrait") != "Ada is brave and patient." || profile.length("days") != 2 || profile.text("days.0.date") != "2023-05-02" ||
-		!strings.Contains(profile.text("days.1.content"), "brave") || profile.length("notes") != 2 {
+	profile := b.Call(t, "reader", "GET", c+"/profile", "").Want(http.StatusOK)
+	if profile.Text("portrait") != "Ada is brave and patient." || profile.Length("days") != 2 || profile.Text("days.0.date") != "2023-05-02" ||
+		!strings.Contains(profile.Text("days.1.content"), "brave") || profile.Length("notes") != 2 {
 		t.Errorf("%s", profile.Body)
 	}
-	if meta, _ := profile.at("meta").(map[string]any); meta["hobbies"] != "tide models" {
+	if meta, _ := profile.At("meta").(map[string]any); meta["hobbies"] != "tide models" {
 		t.Errorf("%s", profile.Body)
 	}
-	if one := b.call(t, "reader", "GET", c+"/profile?limit=1", "").want(http.StatusOK); one.length("days") != 1 {
+	if one := b.Call(t, "reader", "GET", c+"/profile?limit=1", "").Want(http.StatusOK); one.Length("days") != 1 {
 		t.Errorf("%s", one.Body)
 	}
-	if past := b.call(t, "reader", "GET", c+"/profile?as_of=0", "").want(http.StatusOK); past.at("portrait") != nil || past.length("days") != 0 || past.at("meta") != nil {
+	if past := b.Call(t, "reader", "GET", c+"/profile?as_of=0", "").Want(http.StatusOK); past.At("portrait") != nil || past.Length("days") != 0 || past.At("meta") != nil {
 		t.Errorf("%s", past.Body)
 	}
 	for body, status := range map[string]int{`{`: 400, `[]`: 422, `{"history":7}`: 422, `{"history":{"yesterday":[]}}`: 422} {
-		if got := b.call(t, "one", "POST", c+"/bank", body); got.Code != status {
+		if got := b.Call(t, "one", "POST", c+"/bank", body); got.Code != status {
 			t.Errorf("%s: %d %s", body, got.Code, got.Body)
 		}
 	}
-	b.call(t, "reader", "POST", c+"/bank", adaBank).refused(http.StatusForbidden, fault.Forbidden, "")
-	b.call(t, "ada", "POST", c+"/bank", adaBank).refused(http.StatusForbidden, fault.Forbidden, "")
-	b.call(t, "two", "POST", c+"/bank", adaBank).refused(http.StatusNotFound, fault.NotFound, "")
-	b.call(t, "writer", "GET", c+"/bank", "").refused(http.StatusForbidden, fault.Forbidden, "")
+	b.Call(t, "reader", "POST", c+"/bank", adaBank).Refused(http.StatusForbidden, fault.Forbidden, "")
+	b.Call(t, "ada", "POST", c+"/bank", adaBank).Refused(http.StatusForbidden, fault.Forbidden, "")
+	b.Call(t, "two", "POST", c+"/bank", adaBank).Refused(http.StatusNotFound, fault.NotFound, "")
+	b.Call(t, "writer", "GET", c+"/bank", "").Refused(http.StatusForbidden, fault.Forbidden, "")
 	for _, path := range []string{"/bank", "/summaries", "/profile"} {
-		b.call(t, "two", "GET", c+path, "").refused(http.StatusNotFound, fault.NotFound, "")
-		b.call(t, "reader", "GET", c+path+"?flavor=red", "").refused(http.StatusUnprocessableEntity, fault.Invalid, "flavor")
+		b.Call(t, "two", "GET", c+path, "").Refused(http.StatusNotFound, fault.NotFound, "")
+		b.Call(t, "reader", "GET", c+path+"?flavor=red", "").Refused(http.StatusUnprocessableEntity, fault.Invalid, "flavor")
 	}
-	b.call(t, "reader", "GET", c+"/summaries?period=year", "").refused(http.StatusUnprocessableEntity, fault.Invalid, "period")
+	b.Call(t, "reader", "GET", c+"/summaries?period=year", "").Refused(http.StatusUnprocessableEntity, fault.Invalid, "period")
 }
 
 // A context names the days of its notes.
 func TestContextDates(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "talk", "memorybank")
-	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"The kettle broke","occurred_at":"2023-05-02T09:00:00Z"},
-		{"content":"I bought a kettle","occurred_at":"2023-05-01T09:00:00Z"}]}`).want(http.StatusAccepted)
-	got := b.call(t, "reader", "POST", c+"/context", `{"query":"kettle"}`).want(http.StatusOK)
-	if mustJSON(t, got.at("dates")) != `["2023-05-01","2023-05-02"]` {
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "memorybank")
+	b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"The kettle broke","occurred_at":"2023-05-02T09:00:00Z"},
+		{"content":"I bought a kettle","occurred_at":"2023-05-01T09:00:00Z"}]}`).Want(http.StatusAccepted)
+	got := b.Call(t, "reader", "POST", c+"/context", `{"query":"kettle"}`).Want(http.StatusOK)
+	if apptest.JSON(t, got.At("dates")) != `["2023-05-01","2023-05-02"]` {
 		t.Errorf("%s", got.Body)
 	}
 	b.Pass(time.Second)
-	if none := b.call(t, "reader", "POST", b.space(t, "empty", "memorybank")+"/context", `{"query":"kettle"}`).want(http.StatusOK); none.at("dates") != nil {
+	if none := b.Call(t, "reader", "POST", b.Space(t, "empty", "memorybank")+"/context", `{"query":"kettle"}`).Want(http.StatusOK); none.At("dates") != nil {
 		t.Errorf("%s", none.Body)
 	}
 }

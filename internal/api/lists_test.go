@@ -10,6 +10,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
+	"github.com/slipboxhq/slipbox/internal/apptest"
 )
 
 // Why a list that has pages cannot be asked for as newest, oldest and updated.
@@ -59,14 +60,14 @@ func TestEveryPagedListHasAnOrder(t *testing.T) {
 // Lists of notes of one kind have the orders of the list of notes, and their cursors stay at their revision.
 func TestListsOfOneKindInOrder(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "lists", "none")
-	b.call(t, "one", "POST", "/v1/folders", `{"name":"manuals"}`).want(http.StatusCreated)
+	b := apptest.New(t)
+	c := b.Space(t, "lists", "none")
+	b.Call(t, "one", "POST", "/v1/folders", `{"name":"manuals"}`).Want(http.StatusCreated)
 	note := func(kind string) func(name string) string {
 		return func(name string) string {
-			return c + "/notes/" + b.call(t, "one", "POST", c+"/notes", encode(t, map[string]any{
+			return c + "/notes/" + b.Call(t, "one", "POST", c+"/notes", apptest.JSON(t, map[string]any{
 				"content": name, "kind": kind, "infer": false, "attributes": map[string]any{"of": "user", "period": "day"},
-			})).want(http.StatusCreated).text("note.id")
+			})).Want(http.StatusCreated).Text("note.id")
 		}
 	}
 	file := func(at, notes string) func(name string) string {
@@ -82,7 +83,7 @@ func TestListsOfOneKindInOrder(t *testing.T) {
 		{c + "/summaries?period=day", "content", `{"importance":%f}`, note("summary")},
 		{c + "/files?", "name", `{"importance":%f}`, file(c, c)},
 		{"/v1/folders/manuals/files?", "name", `{"importance":%f}`, file("/v1/folders/manuals", "/v1/collections/manuals")},
-		{"/v1/blocks?", "label", `{"value":"%f"}`, func(name string) string { return "/v1/blocks/" + b.standAlone(t, name, "x") }},
+		{"/v1/blocks?", "label", `{"value":"%f"}`, func(name string) string { return "/v1/blocks/" + standAlone(t, b, name, "x") }},
 	} {
 		var second string
 		for i, name := range []string{"a", "b", "c", "d"} {
@@ -93,16 +94,16 @@ func TestListsOfOneKindInOrder(t *testing.T) {
 		changes := 0.0
 		change := func(int) {
 			changes += 0.01
-			b.call(t, "one", "PATCH", second, fmt.Sprintf(list.change, changes)).want(http.StatusOK)
+			b.Call(t, "one", "PATCH", second, fmt.Sprintf(list.change, changes)).Want(http.StatusOK)
 		}
 		change(0)
 		for order, want := range map[string]string{"": "a b c d", "&order=oldest": "a b c d", "&order=newest": "d c b a", "&order=updated": "b d c a"} {
 			for _, limit := range []string{"&limit=1", "&limit=3", "&limit=50"} {
-				if got := strings.Join(b.list(t, "one", list.target+order+limit, list.field, change), " "); got != want {
+				if got := strings.Join(listAll(t, b, "one", list.target+order+limit, list.field, change), " "); got != want {
 					t.Errorf("%s%s%s: %q, want %q", list.target, order, limit, got, want)
 				}
 			}
 		}
-		b.call(t, "one", "GET", list.target+"&order=recent", "").refused(422, "invalid", "order")
+		b.Call(t, "one", "GET", list.target+"&order=recent", "").Refused(422, "invalid", "order")
 	}
 }

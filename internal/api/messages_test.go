@@ -9,38 +9,29 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
-
-// contents returns the texts of a page, in order.
-func (a response) contents() []string {
-	a.T.Helper()
-	out := []string{}
-	for i := range a.length("items") {
-		out = append(out, a.text(fmt.Sprintf("items.%d.content", i)))
-	}
-	return out
-}
 
 // C331: messages are accepted as {role, content} and as {user, assistant}.
 func TestMessagesInBothForms(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "talk", "none")
-	got := b.call(t, "writer", "POST", c+"/messages", `{"messages":[
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "none")
+	got := b.Call(t, "writer", "POST", c+"/messages", `{"messages":[
 		{"role":"system","content":"be kind","occurred_at":"2023-05-01T08:00:00Z"},
 		{"id":"p","user":"I like tea","assistant":"Which one?","name":"Ada","session":7,"occurred_at":"202305010900","attributes":{"mood":"fine"},"expires_at":"2099-01-01T00:00:00Z","recalled":true},
 		{"user":"","assistant":"Nobody asked"},
-		{"user":"Nobody answers"}]}`).want(http.StatusAccepted)
-	if got.length("messages") != 5 || got.number("revision") != 1 || got.at("job") != nil {
+		{"user":"Nobody answers"}]}`).Want(http.StatusAccepted)
+	if got.Length("messages") != 5 || got.Number("revision") != 1 || got.At("job") != nil {
 		t.Fatalf("%s", got.Body)
 	}
-	page := b.call(t, "reader", "GET", c+"/messages", "").want(http.StatusOK)
-	if want := []string{"be kind", "I like tea", "Which one?", "Nobody asked", "Nobody answers"}; !slices.Equal(page.contents(), want) {
-		t.Fatalf("%v", page.contents())
+	page := b.Call(t, "reader", "GET", c+"/messages", "").Want(http.StatusOK)
+	if want := []string{"be kind", "I like tea", "Which one?", "Nobody asked", "Nobody answers"}; !slices.Equal(page.Texts("items.*.content"), want) {
+		t.Fatalf("%v", page.Texts("items.*.content"))
 	}
 	for i := range 5 {
-		if page.text(fmt.Sprintf("items.%d.id", i)) != got.text(fmt.Sprintf("messages.%d.id", i)) {
+		if page.Text(fmt.Sprintf("items.%d.id", i)) != got.Text(fmt.Sprintf("messages.%d.id", i)) {
 			t.Errorf("message %d is another", i)
 		}
 	}
@@ -49,13 +40,13 @@ func TestMessagesInBothForms(t *testing.T) {
 		"items.1.name": "Ada", "items.2.name": nil, "items.1.message_id": "p/user", "items.2.message_id": "p/assistant", "items.1.session": 7.0,
 		"items.1.occurred_at": "2023-05-01T09:00:00Z", "items.2.occurred_at": "2023-05-01T09:00:00Z", "items.1.attributes.mood": "fine",
 		"items.1.recalled": true, "items.1.expires_at": "2099-01-01T00:00:00Z", "items.0.session": nil, "items.0.attributes": nil,
-		"items.1.turn": page.at("items.2.turn"), "items.3.occurred_at": "2026-03-01T09:00:00Z",
+		"items.1.turn": page.At("items.2.turn"), "items.3.occurred_at": "2026-03-01T09:00:00Z",
 	} {
-		if got := page.at(path); got != want {
+		if got := page.At(path); got != want {
 			t.Errorf("%s is %v, want %v", path, got, want)
 		}
 	}
-	if page.at("items.0.turn") == page.at("items.1.turn") || page.at("items.2.turn") == page.at("items.3.turn") {
+	if page.At("items.0.turn") == page.At("items.1.turn") || page.At("items.2.turn") == page.At("items.3.turn") {
 		t.Errorf("sessions share exchanges: %s", page.Body)
 	}
 }
@@ -63,16 +54,16 @@ func TestMessagesInBothForms(t *testing.T) {
 // A message may have parts. An image becomes text before anything is learned from it.
 func TestMessagesInParts(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "talk", "mem0")
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "mem0")
 	image := `{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA","detail":"low"},"description":"a brown dog\n on a beach"}`
-	b.call(t, "one", "POST", c+"/messages", `{"messages":[
+	b.Call(t, "one", "POST", c+"/messages", `{"messages":[
 		{"content":[{"type":"text","text":"This is my dog Rex."},`+image+`]},
 		{"role":"assistant","content":[{"type":"text","text":"He looks happy."}]},
-		{"content":[`+image+`]}]}`).want(http.StatusAccepted)
-	got := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK)
+		{"content":[`+image+`]}]}`).Want(http.StatusAccepted)
+	got := b.Call(t, "one", "GET", c+"/messages", "").Want(http.StatusOK)
 	want := []string{"This is my dog Rex.\n[image: a brown dog on a beach]", "He looks happy.", "[image: a brown dog on a beach]"}
-	if !slices.Equal(got.contents(), want) || strings.Contains(got.Body.String(), "base64") {
+	if !slices.Equal(got.Texts("items.*.content"), want) || strings.Contains(got.Body.String(), "base64") {
 		t.Errorf("%s", got.Body)
 	}
 }
@@ -80,25 +71,25 @@ func TestMessagesInParts(t *testing.T) {
 // Parts of all known forms are read, what cannot be read is counted, and programs may name the roles otherwise.
 func TestMessagesOfAllForms(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "talk", "none")
-	got := b.call(t, "one", "POST", c+"/messages", `{"messages":[
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "none")
+	got := b.Call(t, "one", "POST", c+"/messages", `{"messages":[
 		{"role":"human","content":["A.",{"type":"input_text","text":"B."},{"type":"image_url","image_url":{"url":"x"}}]},
 		{"role":"AI","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"t","name":"f","input":{}}]},
 		{"id":"m","role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"sunny"},{"type":"text","text":"Thanks."}]},
 		{"role":"assistant","content":null,"tool_calls":[{"id":"u"}]},
 		{"role":"function","content":"rain"},
-		{"role":"assistant","content":null,"refusal":"No."}]}`).want(http.StatusAccepted)
-	page := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK)
-	if want := []string{"A.\nB.", "I look.", "sunny", "Thanks.", "rain", "No."}; !slices.Equal(page.contents(), want) || got.number("unread") != 3 || got.length("messages") != 6 {
-		t.Errorf("%q, %s", page.contents(), got.Body)
+		{"role":"assistant","content":null,"refusal":"No."}]}`).Want(http.StatusAccepted)
+	page := b.Call(t, "one", "GET", c+"/messages", "").Want(http.StatusOK)
+	if want := []string{"A.\nB.", "I look.", "sunny", "Thanks.", "rain", "No."}; !slices.Equal(page.Texts("items.*.content"), want) || got.Number("unread") != 3 || got.Length("messages") != 6 {
+		t.Errorf("%q, %s", page.Texts("items.*.content"), got.Body)
 	}
 	for i, role := range []string{"user", "assistant", "tool", "user", "tool", "assistant"} {
-		if is := page.text(fmt.Sprintf("items.%d.role", i)); is != role {
+		if is := page.Text(fmt.Sprintf("items.%d.role", i)); is != role {
 			t.Errorf("message %d is by %s, want %s", i, is, role)
 		}
 	}
-	if page.text("items.2.message_id") != "m/tool" || page.text("items.3.message_id") != "m" {
+	if page.Text("items.2.message_id") != "m/tool" || page.Text("items.3.message_id") != "m" {
 		t.Errorf("%s", page.Body)
 	}
 }
@@ -106,23 +97,23 @@ func TestMessagesOfAllForms(t *testing.T) {
 // Thinking and encoded data are no part of what is stored, at each door for messages.
 func TestMessagesLeaveOutWhatWasNotSaid(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "talk", "none")
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "none")
 	data := "data:image/png;base64," + strings.Repeat("iVBORw0KGgoAAAANSUhEUg4A", 4000)
 	reply, want := "<think>secret plan</think>\nHere: "+data+" Nice?", "[left out: thinking]\nHere: [left out: image/png, 96 kB] Nice?"
 	text := strconv.Quote(reply)
-	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"assistant","content":`+text+`},{"user":"Hi","assistant":`+text+`},{"role":"assistant","content":[{"type":"text","text":`+text+`}]}]}`).want(http.StatusAccepted)
-	page := b.call(t, "one", "GET", c+"/messages", "").want(http.StatusOK)
-	if got := page.contents(); !slices.Equal(got, []string{want, "Hi", want, want}) {
+	b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"assistant","content":`+text+`},{"user":"Hi","assistant":`+text+`},{"role":"assistant","content":[{"type":"text","text":`+text+`}]}]}`).Want(http.StatusAccepted)
+	page := b.Call(t, "one", "GET", c+"/messages", "").Want(http.StatusOK)
+	if got := page.Texts("items.*.content"); !slices.Equal(got, []string{want, "Hi", want, want}) {
 		t.Errorf("%.300q", got)
 	}
-	tools := connectMCP(t, b.listen(t), "one", "")
+	tools := connectMCP(t, listen(t, b), "one", "")
 	tools.use("add_messages", map[string]any{"collection": "talk", "messages": []any{map[string]any{"role": "assistant", "content": reply + "2"}}})
 	line := `{"id":"0198c1de-7d2f-7c3a-9b60-6a1f0f0e8a11","kind":"message","content":` + strconv.Quote(reply+"3") + `,"attributes":{"role":"assistant"}}`
-	b.call(t, "one", "POST", c+"/import", line, "Content-Type", "application/x-ndjson").want(http.StatusAccepted)
-	b.runJobs(t)
-	b.call(t, "one", "POST", c+"/notes", `{"kind":"message","content":"Look: `+data[:1000]+`","infer":false}`).want(http.StatusCreated)
-	said := b.call(t, "one", "GET", c+"/messages?limit=200", "").want(http.StatusOK).contents()
+	b.Call(t, "one", "POST", c+"/import", line, "Content-Type", "application/x-ndjson").Want(http.StatusAccepted)
+	b.RunJobs(t)
+	b.Call(t, "one", "POST", c+"/notes", `{"kind":"message","content":"Look: `+data[:1000]+`","infer":false}`).Want(http.StatusCreated)
+	said := b.Call(t, "one", "GET", c+"/messages?limit=200", "").Want(http.StatusOK).Texts("items.*.content")
 	for _, w := range []string{want + "2", want + "3", "Look: [left out: image/png, 978 bytes]"} {
 		if !slices.Contains(said, w) {
 			t.Errorf("%q is not in %.600q", w, said)
@@ -132,8 +123,8 @@ func TestMessagesLeaveOutWhatWasNotSaid(t *testing.T) {
 
 func TestMessagesRefused(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "talk", "none")
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "none")
 	for name, tt := range map[string]struct {
 		body, field string
 		status      int
@@ -182,17 +173,17 @@ func TestMessagesRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b.call(t, "one", "POST", c+"/messages", tt.body).refused(tt.status, tt.code, tt.field)
+			b.Call(t, "one", "POST", c+"/messages", tt.body).Refused(tt.status, tt.code, tt.field)
 		})
 	}
 	one := `{"messages":[{"content":"a"}]}`
-	b.call(t, "one", "POST", c+"/messages?wait=long", one).refused(http.StatusUnprocessableEntity, fault.Invalid, "wait")
-	b.call(t, "reader", "POST", c+"/messages", one).refused(http.StatusForbidden, fault.Forbidden, "")
-	b.call(t, "ada", "POST", c+"/messages", one).refused(http.StatusForbidden, fault.Forbidden, "") // a shared base
-	b.call(t, "two", "POST", c+"/messages", one).refused(http.StatusNotFound, fault.NotFound, "")
-	b.call(t, "two", "GET", c+"/messages", "").refused(http.StatusNotFound, fault.NotFound, "")
-	b.call(t, "writer", "GET", c+"/messages", "").refused(http.StatusForbidden, fault.Forbidden, "")
-	if got := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"narrator","content":"a"}]}`); !strings.Contains(got.Body.String(), "developer") {
+	b.Call(t, "one", "POST", c+"/messages?wait=long", one).Refused(http.StatusUnprocessableEntity, fault.Invalid, "wait")
+	b.Call(t, "reader", "POST", c+"/messages", one).Refused(http.StatusForbidden, fault.Forbidden, "")
+	b.Call(t, "ada", "POST", c+"/messages", one).Refused(http.StatusForbidden, fault.Forbidden, "") // a shared base
+	b.Call(t, "two", "POST", c+"/messages", one).Refused(http.StatusNotFound, fault.NotFound, "")
+	b.Call(t, "two", "GET", c+"/messages", "").Refused(http.StatusNotFound, fault.NotFound, "")
+	b.Call(t, "writer", "GET", c+"/messages", "").Refused(http.StatusForbidden, fault.Forbidden, "")
+	if got := b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"narrator","content":"a"}]}`); !strings.Contains(got.Body.String(), "developer") {
 		t.Errorf("the roles are not listed: %s", got.Body)
 	}
 }
@@ -200,46 +191,46 @@ func TestMessagesRefused(t *testing.T) {
 // A message with an id is written once, and a request with a key is answered as before.
 func TestMessagesAgain(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "talk", "none")
-	first := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"id":"m","content":"a"},{"id":"p","user":"b","assistant":"c"}]}`).want(http.StatusAccepted)
-	again := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"id":"p","user":"b","assistant":"c"},{"id":"q","content":"d"},{"id":"m","content":"a"}]}`).want(http.StatusAccepted)
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "none")
+	first := b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"id":"m","content":"a"},{"id":"p","user":"b","assistant":"c"}]}`).Want(http.StatusAccepted)
+	again := b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"id":"p","user":"b","assistant":"c"},{"id":"q","content":"d"},{"id":"m","content":"a"}]}`).Want(http.StatusAccepted)
 	for path, want := range map[string]string{"messages.0.id": "messages.1.id", "messages.1.id": "messages.2.id", "messages.3.id": "messages.0.id"} {
-		if again.text(path) != first.text(want) {
+		if again.Text(path) != first.Text(want) {
 			t.Errorf("%s is new", path)
 		}
 	}
-	if got := b.call(t, "one", "GET", c+"/messages", ""); got.length("items") != 4 || got.number("revision") != 2 {
+	if got := b.Call(t, "one", "GET", c+"/messages", ""); got.Length("items") != 4 || got.Number("revision") != 2 {
 		t.Errorf("%s", got.Body)
 	}
-	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"x"},{"id":"m","content":"other"}]}`).refused(http.StatusConflict, fault.Exists, "messages.1.id")
-	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"id":"p","user":"b","assistant":"other"}]}`).refused(http.StatusConflict, fault.Exists, "messages.0.id")
+	b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"x"},{"id":"m","content":"other"}]}`).Refused(http.StatusConflict, fault.Exists, "messages.1.id")
+	b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"id":"p","user":"b","assistant":"other"}]}`).Refused(http.StatusConflict, fault.Exists, "messages.0.id")
 
-	one := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"once"}]}`, "Idempotency-Key", "k").want(http.StatusAccepted)
-	two := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"once"}]}`, "Idempotency-Key", "k").want(http.StatusAccepted)
-	if one.Body.String() != two.Body.String() || b.call(t, "one", "GET", c+"/messages", "").length("items") != 5 {
+	one := b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"once"}]}`, "Idempotency-Key", "k").Want(http.StatusAccepted)
+	two := b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"once"}]}`, "Idempotency-Key", "k").Want(http.StatusAccepted)
+	if one.Body.String() != two.Body.String() || b.Call(t, "one", "GET", c+"/messages", "").Length("items") != 5 {
 		t.Errorf("%s, then %s", one.Body, two.Body)
 	}
-	b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"twice"}]}`, "Idempotency-Key", "k").refused(http.StatusConflict, fault.IdempotencyReuse, "")
+	b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"twice"}]}`, "Idempotency-Key", "k").Refused(http.StatusConflict, fault.IdempotencyReuse, "")
 }
 
 // C092: messages are listed in order with their times, on pages that writes do not move.
 func TestListMessages(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "talk", "none")
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "none")
 	// Written out of order.
-	b.call(t, "one", "POST", c+"/messages", `{"messages":[
+	b.Call(t, "one", "POST", c+"/messages", `{"messages":[
 		{"role":"assistant","content":"three","occurred_at":"2023-05-02T09:00:00Z","session":"s"},
 		{"content":"one","occurred_at":"2023-05-01T09:00:00Z","session":2},
 		{"role":"tool","content":"two","occurred_at":"2023-05-01T09:00:01Z","session":"2"},
 		{"content":"five","occurred_at":"2023-05-03T23:59:59Z"},
-		{"role":"assistant","content":"four","occurred_at":"2023-05-02T09:00:00Z"}]}`).want(http.StatusAccepted)
-	b.call(t, "one", "POST", c+"/notes", `{"content":"not said"}`).want(http.StatusCreated)
-	b.call(t, "one", "POST", c+"/notes", `{"content":"said without a role","kind":"message","occurred_at":"2020-01-01T00:00:00Z"}`).want(http.StatusCreated)
-	list := func(parameters string) response {
+		{"role":"assistant","content":"four","occurred_at":"2023-05-02T09:00:00Z"}]}`).Want(http.StatusAccepted)
+	b.Call(t, "one", "POST", c+"/notes", `{"content":"not said"}`).Want(http.StatusCreated)
+	b.Call(t, "one", "POST", c+"/notes", `{"content":"said without a role","kind":"message","occurred_at":"2020-01-01T00:00:00Z"}`).Want(http.StatusCreated)
+	list := func(parameters string) apptest.Response {
 		t.Helper()
-		return b.call(t, "reader", "GET", c+"/messages?"+parameters, "").want(http.StatusOK)
+		return b.Call(t, "reader", "GET", c+"/messages?"+parameters, "").Want(http.StatusOK)
 	}
 	all := []string{"said without a role", "one", "two", "three", "four", "five"}
 	for parameters, want := range map[string][]string{
@@ -257,7 +248,7 @@ func TestListMessages(t *testing.T) {
 		"as_of=0":                                          {},
 		"as_of=1":                                          all[1:],
 	} {
-		if got := list(parameters).contents(); !slices.Equal(got, want) {
+		if got := list(parameters).Texts("items.*.content"); !slices.Equal(got, want) {
 			t.Errorf("%q gives %v, want %v", parameters, got, want)
 		}
 	}
@@ -270,41 +261,41 @@ func TestListMessages(t *testing.T) {
 		cursor := ""
 		for {
 			page := list("limit=2&order=" + order + cursor)
-			got = append(got, page.contents()...)
-			next, ok := page.at("next_cursor").(string)
+			got = append(got, page.Texts("items.*.content")...)
+			next, ok := page.At("next_cursor").(string)
 			if !ok {
 				break
 			}
 			cursor = "&cursor=" + url.QueryEscape(next)
 			// A message that is added meanwhile is on no page.
-			b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"later","occurred_at":"2023-05-02T10:00:00Z"}]}`).want(http.StatusAccepted)
-			b.call(t, "one", "DELETE", c+"/notes/"+b.call(t, "one", "GET", c+"/messages?from=2023-05-02T10:00:00Z&limit=1", "").text("items.0.id"), "").want(http.StatusNoContent)
+			b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"later","occurred_at":"2023-05-02T10:00:00Z"}]}`).Want(http.StatusAccepted)
+			b.Call(t, "one", "DELETE", c+"/notes/"+b.Call(t, "one", "GET", c+"/messages?from=2023-05-02T10:00:00Z&limit=1", "").Text("items.0.id"), "").Want(http.StatusNoContent)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: pages give %v, want %v", order, got, want)
 		}
 	}
-	cursor := list("limit=1").text("next_cursor")
+	cursor := list("limit=1").Text("next_cursor")
 	for parameters, field := range map[string]string{
 		"role=narrator": "role", "from=yesterday": "from", "to=tomorrow+at+noon": "to", "order=best": "order", "session=": "session", "limit=0": "limit",
 		"order=newest&cursor=" + cursor: "cursor", "cursor=x": "cursor", "query=tea&order=newest": "order", "query=tea&cursor=" + cursor: "cursor", "query=+": "query",
 		"from=2023-13-45T00:00:00Z": "from",
 	} {
-		b.call(t, "reader", "GET", c+"/messages?"+parameters, "").refused(http.StatusUnprocessableEntity, fault.Invalid, field)
+		b.Call(t, "reader", "GET", c+"/messages?"+parameters, "").Refused(http.StatusUnprocessableEntity, fault.Invalid, field)
 	}
 }
 
 // A query finds messages, also where the policy's searches use other kinds.
 func TestSearchMessages(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "talk", "mem0")
-	b.call(t, "one", "POST", c+"/messages", `{"infer":false,"messages":[
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "mem0")
+	b.Call(t, "one", "POST", c+"/messages", `{"infer":false,"messages":[
 		{"content":"The kettle is broken again","session":"a"},{"role":"assistant","content":"Kettles break when they boil dry","session":"a"},
-		{"content":"Ben plays the cello","session":"b"}]}`).want(http.StatusAccepted)
+		{"content":"Ben plays the cello","session":"b"}]}`).Want(http.StatusAccepted)
 	found := func(parameters string) []string {
 		t.Helper()
-		return b.call(t, "reader", "GET", c+"/messages?"+parameters, "").want(http.StatusOK).contents()
+		return b.Call(t, "reader", "GET", c+"/messages?"+parameters, "").Want(http.StatusOK).Texts("items.*.content")
 	}
 	if got := found("query=broken+kettle"); len(got) == 0 || got[0] != "The kettle is broken again" {
 		t.Errorf("%v", got)
@@ -315,10 +306,10 @@ func TestSearchMessages(t *testing.T) {
 	if got := found("query=kettle&session=b&limit=1"); slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "ettle") }) {
 		t.Errorf("%v", got)
 	}
-	if got := b.call(t, "reader", "GET", c+"/messages?query=kettle&limit=1", ""); got.length("items") != 1 || got.number("items.0.score") <= 0 || got.at("next_cursor") != nil {
+	if got := b.Call(t, "reader", "GET", c+"/messages?query=kettle&limit=1", ""); got.Length("items") != 1 || got.Number("items.0.score") <= 0 || got.At("next_cursor") != nil {
 		t.Errorf("%s", got.Body)
 	}
-	if got := b.call(t, "one", "POST", c+"/search", `{"query":"kettle"}`).want(http.StatusOK); got.length("hits") != 0 {
+	if got := b.Call(t, "one", "POST", c+"/search", `{"query":"kettle"}`).Want(http.StatusOK); got.Length("hits") != 0 {
 		t.Errorf("a search shows the log: %s", got.Body)
 	}
 	if got := found("query=kettle&as_of=0"); len(got) != 0 {
@@ -329,33 +320,33 @@ func TestSearchMessages(t *testing.T) {
 // A call with wait=evolved answers when the policy has processed the messages.
 func TestMessagesWait(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "talk", "mem0")
-	got := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"I live in Lisbon."}]}`).want(http.StatusAccepted)
-	if got.text("job.state") != "queued" {
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "mem0")
+	got := b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"I live in Lisbon."}]}`).Want(http.StatusAccepted)
+	if got.Text("job.state") != "queued" {
 		t.Errorf("%s", got.Body)
 	}
-	job := b.call(t, "one", "GET", "/v1/jobs/"+got.text("job.id"), "").want(http.StatusOK)
-	if job.text("kind") != "exchange" || job.text("note") != got.text("messages.0.id") {
+	job := b.Call(t, "one", "GET", "/v1/jobs/"+got.Text("job.id"), "").Want(http.StatusOK)
+	if job.Text("kind") != "exchange" || job.Text("note") != got.Text("messages.0.id") {
 		t.Errorf("%s", job.Body)
 	}
-	got = b.call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[{"content":"I work as a baker.","id":"x"}]}`).want(http.StatusAccepted)
-	if got.text("job.state") != "done" || got.number("revision") < 3 || got.length("learned") != 1 || got.text("learned.0.event") != "ADD" {
+	got = b.Call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[{"content":"I work as a baker.","id":"x"}]}`).Want(http.StatusAccepted)
+	if got.Text("job.state") != "done" || got.Number("revision") < 3 || got.Length("learned") != 1 || got.Text("learned.0.event") != "ADD" {
 		t.Errorf("%s", got.Body)
 	}
-	if facts := b.call(t, "one", "GET", c+"/notes?kind=fact", "").want(http.StatusOK); facts.length("items") != 2 {
+	if facts := b.Call(t, "one", "GET", c+"/notes?kind=fact", "").Want(http.StatusOK); facts.Length("items") != 2 {
 		t.Errorf("%s", facts.Body)
 	}
-	got = b.call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[{"content":"I work as a baker.","id":"x"}]}`).want(http.StatusAccepted)
-	if got.at("job") != nil || got.length("learned") != 0 {
+	got = b.Call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[{"content":"I work as a baker.","id":"x"}]}`).Want(http.StatusAccepted)
+	if got.At("job") != nil || got.Length("learned") != 0 {
 		t.Errorf("a message that was there has a job: %s", got.Body)
 	}
-	got = b.call(t, "writer", "POST", c+"/messages?wait=evolved", `{"messages":[{"content":"I have a dog."}]}`).want(http.StatusAccepted)
-	if got.text("job.state") != "done" || got.at("learned") != nil {
+	got = b.Call(t, "writer", "POST", c+"/messages?wait=evolved", `{"messages":[{"content":"I have a dog."}]}`).Want(http.StatusAccepted)
+	if got.Text("job.state") != "done" || got.At("learned") != nil {
 		t.Errorf("what was learned is only for readers: %s", got.Body)
 	}
-	got = b.call(t, "one", "POST", c+"/messages?wait=evolved", `{"infer":false,"messages":[{"content":"I have a cat."}]}`).want(http.StatusAccepted)
-	if got.at("job") != nil || b.call(t, "one", "GET", c+"/notes?kind=fact", "").length("items") != 3 {
+	got = b.Call(t, "one", "POST", c+"/messages?wait=evolved", `{"infer":false,"messages":[{"content":"I have a cat."}]}`).Want(http.StatusAccepted)
+	if got.At("job") != nil || b.Call(t, "one", "GET", c+"/notes?kind=fact", "").Length("items") != 3 {
 		t.Errorf("messages that are only to be kept were learned from: %s", got.Body)
 	}
 }
@@ -364,24 +355,24 @@ func TestMessagesWait(t *testing.T) {
 // is one entry, and is not reported as deleted.
 func TestMessagesLearned(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "talk", "mem0")
-	say := func(text ...string) response {
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "mem0")
+	say := func(text ...string) apptest.Response {
 		t.Helper()
 		said := make([]string, 0, len(text))
 		for _, s := range text {
 			said = append(said, fmt.Sprintf(`{"user":%q,"assistant":"I see.","name":"Nora"}`, s))
 		}
-		return b.call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[`+strings.Join(said, ",")+`]}`).want(http.StatusAccepted)
+		return b.Call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[`+strings.Join(said, ",")+`]}`).Want(http.StatusAccepted)
 	}
-	learned := func(got response) []string {
+	learned := func(got apptest.Response) []string {
 		t.Helper()
 		out := []string{}
-		for i := range got.length("learned") {
+		for i := range got.Length("learned") {
 			at := fmt.Sprintf("learned.%d.", i)
-			line := got.text(at+"event") + " " + got.text(at+"memory")
-			if got.at(at+"previous") != nil {
-				line += " <- " + got.text(at+"previous")
+			line := got.Text(at+"event") + " " + got.Text(at+"memory")
+			if got.At(at+"previous") != nil {
+				line += " <- " + got.Text(at+"previous")
 			}
 			out = append(out, line)
 		}
@@ -398,26 +389,26 @@ func TestMessagesLearned(t *testing.T) {
 			t.Errorf("%q: %q, want %q", step.say, learned(got), step.want)
 		}
 		for i, line := range step.want {
-			note := b.call(t, "one", "GET", c+"/notes/"+got.text(fmt.Sprintf("learned.%d.note", i)), "").want(http.StatusOK)
-			if !strings.Contains(line, note.text("content")) {
-				t.Errorf("%q names the note %q", line, note.text("content"))
+			note := b.Call(t, "one", "GET", c+"/notes/"+got.Text(fmt.Sprintf("learned.%d.note", i)), "").Want(http.StatusOK)
+			if !strings.Contains(line, note.Text("content")) {
+				t.Errorf("%q names the note %q", line, note.Text("content"))
 			}
 		}
 	}
 	// The same request again has the same answer, and one that does not wait has none.
-	send := func(path string) response {
+	send := func(path string) apptest.Response {
 		t.Helper()
-		return b.call(t, "one", "POST", c+path, `{"messages":[{"content":"I have a dog.","name":"Nora"}]}`, "Idempotency-Key", "k").want(http.StatusAccepted)
+		return b.Call(t, "one", "POST", c+path, `{"messages":[{"content":"I have a dog.","name":"Nora"}]}`, "Idempotency-Key", "k").Want(http.StatusAccepted)
 	}
 	first := send("/messages?wait=evolved")
 	if again := send("/messages?wait=evolved"); len(learned(first)) != 1 || !slices.Equal(learned(again), learned(first)) {
 		t.Errorf("%s, then %s", first.Body, again.Body)
 	}
-	if got := b.call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"I have a cat."}]}`).want(http.StatusAccepted); got.at("learned") != nil {
+	if got := b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"I have a cat."}]}`).Want(http.StatusAccepted); got.At("learned") != nil {
 		t.Errorf("%s", got.Body)
 	}
 	// A policy that keeps messages as they are derives nothing from them.
-	if got := b.call(t, "one", "POST", b.space(t, "notes", "amem")+"/messages?wait=evolved", `{"messages":[{"content":"I have a cat."}]}`).want(http.StatusAccepted); got.length("learned") != 0 {
+	if got := b.Call(t, "one", "POST", b.Space(t, "notes", "amem")+"/messages?wait=evolved", `{"messages":[{"content":"I have a cat."}]}`).Want(http.StatusAccepted); got.Length("learned") != 0 {
 		t.Errorf("%s", got.Body)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
@@ -20,48 +21,48 @@ func faultCode(s string) fault.Code { return fault.Code(s) }
 // the caller sent stays.
 func TestCreateNote(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
-	made := b.call(t, "one", "POST", c+"/notes", `{"content":"Ada Lovelace wrote the first program for the Analytical Engine in London."}`).want(http.StatusCreated)
-	if made.text("note.state") != "raw" || made.text("job.state") != "queued" || made.number("revision") != 1 ||
-		made.Header().Get("Slipbox-Revision") != "1" || made.Header().Get("ETag") == "" || made.text("note.category") != "Uncategorized" {
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
+	made := b.Call(t, "one", "POST", c+"/notes", `{"content":"Ada Lovelace wrote the first program for the Analytical Engine in London."}`).Want(http.StatusCreated)
+	if made.Text("note.state") != "raw" || made.Text("job.state") != "queued" || made.Number("revision") != 1 ||
+		made.Header().Get("Slipbox-Revision") != "1" || made.Header().Get("ETag") == "" || made.Text("note.category") != "Uncategorized" {
 		t.Errorf("%s", made.Body)
 	}
-	given := b.call(t, "one", "POST", c+"/notes?wait=evolved",
-		`{"content":"Charles Babbage designed the Analytical Engine.","tags":["history","machines","people"],"category":"Facts","occurred_at":"202602030405","attributes":{"n":1.5,"deep":[null]},"importance":0}`).want(http.StatusCreated)
-	if given.text("note.state") != "evolved" || given.text("job.state") != "done" || given.text("note.category") != "Facts" ||
-		given.text("note.occurred_at") != "2026-02-03T04:05:00Z" || given.text("note.analyst") != "heuristic" || given.number("note.importance") != 0 {
+	given := b.Call(t, "one", "POST", c+"/notes?wait=evolved",
+		`{"content":"Charles Babbage designed the Analytical Engine.","tags":["history","machines","people"],"category":"Facts","occurred_at":"202602030405","attributes":{"n":1.5,"deep":[null]},"importance":0}`).Want(http.StatusCreated)
+	if given.Text("note.state") != "evolved" || given.Text("job.state") != "done" || given.Text("note.category") != "Facts" ||
+		given.Text("note.occurred_at") != "2026-02-03T04:05:00Z" || given.Text("note.analyst") != "heuristic" || given.Number("note.importance") != 0 {
 		t.Errorf("%s", given.Body)
 	}
-	if given.length("note.keywords") < 3 || given.text("note.context") == "" || !strings.Contains(given.Body.String(), `"tags":["history","machines","people"]`) ||
-		given.number("note.attributes.n") != 1.5 {
+	if given.Length("note.keywords") < 3 || given.Text("note.context") == "" || !strings.Contains(given.Body.String(), `"tags":["history","machines","people"]`) ||
+		given.Number("note.attributes.n") != 1.5 {
 		t.Errorf("%s", given.Body)
 	}
-	first := b.call(t, "one", "GET", c+"/notes/"+made.text("note.id"), "").want(http.StatusOK)
-	if first.length("keywords") < 3 || first.text("state") != "evolved" || first.text("embedder") == "" {
+	first := b.Call(t, "one", "GET", c+"/notes/"+made.Text("note.id"), "").Want(http.StatusOK)
+	if first.Length("keywords") < 3 || first.Text("state") != "evolved" || first.Text("embedder") == "" {
 		t.Errorf("%s", first.Body)
 	}
-	stored := b.call(t, "one", "POST", c+"/notes", `{"content":"kept as it is","infer":false}`).want(http.StatusCreated)
-	if stored.at("job") != nil || stored.length("note.keywords") != 0 || stored.at("note.analyst") != nil {
+	stored := b.Call(t, "one", "POST", c+"/notes", `{"content":"kept as it is","infer":false}`).Want(http.StatusCreated)
+	if stored.At("job") != nil || stored.Length("note.keywords") != 0 || stored.At("note.analyst") != nil {
 		t.Errorf("%s", stored.Body)
 	}
-	if n := b.call(t, "one", "GET", c+"/notes/"+stored.text("note.id")+"?include=embedding", "").want(http.StatusOK); n.length("embedding") != 384 {
-		t.Errorf("%d dimensions", n.length("embedding"))
+	if n := b.Call(t, "one", "GET", c+"/notes/"+stored.Text("note.id")+"?include=embedding", "").Want(http.StatusOK); n.Length("embedding") != 384 {
+		t.Errorf("%d dimensions", n.Length("embedding"))
 	}
 }
 
 func TestBadNotes(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
-	other := b.collection(t, "one", "other")
-	foreign := b.collection(t, "two", "space")
-	id := b.note(t, "one", c, "here")
-	gone := b.note(t, "one", c, "gone")
-	b.call(t, "one", "DELETE", c+"/notes/"+gone, "").want(http.StatusNoContent)
-	elsewhere := b.note(t, "one", other, "elsewhere")
-	theirs := b.note(t, "two", foreign, "theirs")
-	before := b.call(t, "one", "GET", c, "").number("head_revision")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
+	other := b.Collection(t, "one", "other")
+	foreign := b.Collection(t, "two", "space")
+	id := b.Note(t, "one", c, "here")
+	gone := b.Note(t, "one", c, "gone")
+	b.Call(t, "one", "DELETE", c+"/notes/"+gone, "").Want(http.StatusNoContent)
+	elsewhere := b.Note(t, "one", other, "elsewhere")
+	theirs := b.Note(t, "two", foreign, "theirs")
+	before := b.Call(t, "one", "GET", c, "").Number("head_revision")
 	note, search := c+"/notes/"+id, c+"/search"
 	link := func(target string) string { return `{"links":[{"target":"` + target + `"}]}` }
 	filter := func(f string) string { return c + "/notes?filter=" + url.QueryEscape(f) }
@@ -133,14 +134,14 @@ func TestBadNotes(t *testing.T) {
 		"no review":                    {"POST", "/v1/reviews/" + uuid.NewString() + "/approve", "", 404, "not_found", ""},
 	}
 	t.Cleanup(func() { // after all of them
-		if after := b.call(t, "one", "GET", c, "").number("head_revision"); after != before {
+		if after := b.Call(t, "one", "GET", c, "").Number("head_revision"); after != before {
 			t.Errorf("refused requests moved the head from %v to %v", before, after)
 		}
 	})
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b.call(t, "one", tt.method, tt.target, tt.body).refused(tt.status, faultCode(tt.code), tt.field)
+			b.Call(t, "one", tt.method, tt.target, tt.body).Refused(tt.status, faultCode(tt.code), tt.field)
 		})
 	}
 }
@@ -148,10 +149,10 @@ func TestBadNotes(t *testing.T) {
 // Things of another tenant or agent look like absent ones, in body and headers.
 func TestAbsentAndForeignLookTheSame(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	mine := b.collection(t, "ada", "mine")
-	note := b.note(t, "ada", mine, "private")
-	job := b.call(t, "ada", "GET", "/v1/jobs", "").text("items.0.id")
+	b := apptest.New(t)
+	mine := b.Collection(t, "ada", "mine")
+	note := b.Note(t, "ada", mine, "private")
+	job := b.Call(t, "ada", "GET", "/v1/jobs", "").Text("items.0.id")
 	absentCollection, absentID := "/v1/collections/"+uuid.NewString(), uuid.NewString()
 	for _, tt := range []struct{ method, foreign, absent, body string }{
 		{"GET", mine, absentCollection, ""},
@@ -176,8 +177,8 @@ func TestAbsentAndForeignLookTheSame(t *testing.T) {
 		{"GET", "/v1/jobs/" + job + "/events", "/v1/jobs/" + absentID + "/events", ""},
 	} {
 		for _, credential := range []string{"two", "bob"} {
-			foreign := b.call(t, credential, tt.method, tt.foreign, tt.body, "X-Request-ID", "same")
-			missing := b.call(t, credential, tt.method, tt.absent, tt.body, "X-Request-ID", "same")
+			foreign := b.Call(t, credential, tt.method, tt.foreign, tt.body, "X-Request-ID", "same")
+			missing := b.Call(t, credential, tt.method, tt.absent, tt.body, "X-Request-ID", "same")
 			if foreign.Code != http.StatusNotFound || foreign.Body.String() != missing.Body.String() {
 				t.Errorf("%s %s as %s: %d %s, absent: %d %s", tt.method, tt.foreign, credential, foreign.Code, foreign.Body, missing.Code, missing.Body)
 			}
@@ -195,35 +196,35 @@ func TestAbsentAndForeignLookTheSame(t *testing.T) {
 
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.call(t, "one", "POST", "/v1/collections", `{"name":"space"}`, "Idempotency-Key", "c").want(http.StatusCreated)
-	if again := b.call(t, "one", "POST", "/v1/collections", `{"name":"space"}`, "Idempotency-Key", "c").want(http.StatusCreated); again.text("id") != c.text("id") {
+	b := apptest.New(t)
+	c := b.Call(t, "one", "POST", "/v1/collections", `{"name":"space"}`, "Idempotency-Key", "c").Want(http.StatusCreated)
+	if again := b.Call(t, "one", "POST", "/v1/collections", `{"name":"space"}`, "Idempotency-Key", "c").Want(http.StatusCreated); again.Text("id") != c.Text("id") {
 		t.Errorf("%s", again.Body)
 	}
-	path := "/v1/collections/" + c.text("id")
-	first := b.call(t, "one", "POST", path+"/notes", `{"content":"once"}`, "Idempotency-Key", "k").want(http.StatusCreated)
-	b.runJobs(t)
-	again := b.call(t, "one", "POST", path+"/notes", `{"content":"once"}`, "Idempotency-Key", "k").want(http.StatusCreated)
-	if again.text("note.id") != first.text("note.id") || again.number("revision") != first.number("revision") || again.text("job.id") != first.text("job.id") {
+	path := "/v1/collections/" + c.Text("id")
+	first := b.Call(t, "one", "POST", path+"/notes", `{"content":"once"}`, "Idempotency-Key", "k").Want(http.StatusCreated)
+	b.RunJobs(t)
+	again := b.Call(t, "one", "POST", path+"/notes", `{"content":"once"}`, "Idempotency-Key", "k").Want(http.StatusCreated)
+	if again.Text("note.id") != first.Text("note.id") || again.Number("revision") != first.Number("revision") || again.Text("job.id") != first.Text("job.id") {
 		t.Errorf("%s, then %s", first.Body, again.Body)
 	}
-	if n := b.call(t, "one", "GET", path, "").number("counts.notes"); n != 1 {
+	if n := b.Call(t, "one", "GET", path, "").Number("counts.notes"); n != 1 {
 		t.Errorf("%v notes", n)
 	}
-	b.call(t, "one", "POST", path+"/notes", `{"content":"other"}`, "Idempotency-Key", "k").refused(409, fault.IdempotencyReuse, "")
+	b.Call(t, "one", "POST", path+"/notes", `{"content":"other"}`, "Idempotency-Key", "k").Refused(409, fault.IdempotencyReuse, "")
 	// The same key of another agent is a different key.
-	b.call(t, "ada", "POST", "/v1/collections", `{"name":"space"}`, "Idempotency-Key", "c").want(http.StatusCreated)
+	b.Call(t, "ada", "POST", "/v1/collections", `{"name":"space"}`, "Idempotency-Key", "c").Want(http.StatusCreated)
 
-	id := first.text("note.id")
-	b.call(t, "one", "PATCH", path+"/notes/"+id, `{"content":"twice"}`).want(http.StatusOK)
-	restored := b.call(t, "one", "POST", path+"/notes/"+id+"/restore", `{"revision":1}`, "Idempotency-Key", "r").want(http.StatusOK)
-	replayed := b.call(t, "one", "POST", path+"/notes/"+id+"/restore", `{"revision":1}`, "Idempotency-Key", "r").want(http.StatusOK)
-	if restored.text("content") != "once" || replayed.Header().Get("ETag") != restored.Header().Get("ETag") {
+	id := first.Text("note.id")
+	b.Call(t, "one", "PATCH", path+"/notes/"+id, `{"content":"twice"}`).Want(http.StatusOK)
+	restored := b.Call(t, "one", "POST", path+"/notes/"+id+"/restore", `{"revision":1}`, "Idempotency-Key", "r").Want(http.StatusOK)
+	replayed := b.Call(t, "one", "POST", path+"/notes/"+id+"/restore", `{"revision":1}`, "Idempotency-Key", "r").Want(http.StatusOK)
+	if restored.Text("content") != "once" || replayed.Header().Get("ETag") != restored.Header().Get("ETag") {
 		t.Errorf("%s, then %s", restored.Body, replayed.Body)
 	}
 	b.Pass(25 * time.Hour)
-	fresh := b.call(t, "one", "POST", path+"/notes", `{"content":"once"}`, "Idempotency-Key", "k").want(http.StatusCreated)
-	if fresh.text("note.id") == first.text("note.id") {
+	fresh := b.Call(t, "one", "POST", path+"/notes", `{"content":"once"}`, "Idempotency-Key", "k").Want(http.StatusCreated)
+	if fresh.Text("note.id") == first.Text("note.id") {
 		t.Error("a key is kept longer than 24 hours")
 	}
 }
@@ -232,14 +233,14 @@ func TestIdempotency(t *testing.T) {
 // created again under its name, the same request is refused and never answered from the old log.
 func TestIdempotencyOverADeletedCollection(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	const base = "/v1/collections/space"
 	create := func() {
 		t.Helper()
-		b.call(t, "one", "POST", "/v1/collections", `{"name":"space"}`).want(http.StatusCreated)
+		b.Call(t, "one", "POST", "/v1/collections", `{"name":"space"}`).Want(http.StatusCreated)
 	}
 	create()
-	id := b.call(t, "one", "POST", base+"/notes", `{"content":"first"}`).want(http.StatusCreated).text("note.id")
+	id := b.Call(t, "one", "POST", base+"/notes", `{"content":"first"}`).Want(http.StatusCreated).Text("note.id")
 	requests := map[string]struct {
 		path, body string
 		status     int
@@ -251,30 +252,30 @@ func TestIdempotencyOverADeletedCollection(t *testing.T) {
 		"copy":     {base + "/clone", `{"mode":"copy","name":"copy"}`, http.StatusAccepted},
 		"create":   {"/v1/collections", `{"name":"other"}`, http.StatusCreated},
 	}
-	send := func(name string) response {
+	send := func(name string) apptest.Response {
 		t.Helper()
-		return b.call(t, "one", "POST", requests[name].path, requests[name].body, "Idempotency-Key", name)
+		return b.Call(t, "one", "POST", requests[name].path, requests[name].body, "Idempotency-Key", name)
 	}
 	bulk := func() []map[string]any {
 		t.Helper()
-		return b.call(t, "one", "POST", base+"/notes/bulk", `{"content":"a","key":"line"}`+"\n"+`{"content":"b"}`, "Idempotency-Key", "bulk").want(http.StatusOK).lines()
+		return b.Call(t, "one", "POST", base+"/notes/bulk", `{"content":"a","key":"line"}`+"\n"+`{"content":"b"}`, "Idempotency-Key", "bulk").Want(http.StatusOK).Lines()
 	}
 	for name, r := range requests {
-		send(name).want(r.status)
+		send(name).Want(r.status)
 	}
 	bulk()
-	b.runJobs(t)
-	b.call(t, "one", "DELETE", "/v1/collections/other", "").want(http.StatusNoContent)
-	b.call(t, "one", "DELETE", base+"?forks=materialise", "").want(http.StatusNoContent)
+	b.RunJobs(t)
+	b.Call(t, "one", "DELETE", "/v1/collections/other", "").Want(http.StatusNoContent)
+	b.Call(t, "one", "DELETE", base+"?forks=materialise", "").Want(http.StatusNoContent)
 	refused := func(when string) {
 		t.Helper()
 		for name := range requests {
-			if got := send(name); got.Code != http.StatusConflict || got.text("code") != string(fault.IdempotencyReuse) {
+			if got := send(name); got.Code != http.StatusConflict || got.Text("code") != string(fault.IdempotencyReuse) {
 				t.Errorf("%s, %s: %d %s", name, when, got.Code, got.Body)
 			}
 		}
 		for i, line := range bulk()[:2] {
-			if dig(line, "error.code") != string(fault.IdempotencyReuse) {
+			if apptest.Dig(line, "error.code") != string(fault.IdempotencyReuse) {
 				t.Errorf("line %d, %s: %v", i+1, when, line)
 			}
 		}
@@ -283,15 +284,15 @@ func TestIdempotencyOverADeletedCollection(t *testing.T) {
 	refused("in an empty collection")
 	// The revisions of the earlier answers exist in the new log too.
 	for range 12 {
-		b.call(t, "one", "POST", base+"/notes", `{"content":"new","on_duplicate":"keep"}`).want(http.StatusCreated)
+		b.Call(t, "one", "POST", base+"/notes", `{"content":"new","on_duplicate":"keep"}`).Want(http.StatusCreated)
 	}
 	refused("in a longer log")
 }
 
 func TestBulk(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
 	body := `{"content":"first","key":"a"}
 {"content":"second"
 {"content":"` + "\xff" + `"}
@@ -302,8 +303,8 @@ func TestBulk(t *testing.T) {
 {"content":"other","key":"a"}
 {"content":"first","key":"a"}
 {"content":"last","infer":false}` + "\r\n"
-	got := b.call(t, "one", "POST", c+"/notes/bulk", body).want(http.StatusOK)
-	lines := got.lines()
+	got := b.Call(t, "one", "POST", c+"/notes/bulk", body).Want(http.StatusOK)
+	lines := got.Lines()
 	want := []float64{201, 400, 400, 422, 400, 422, 400, 409, 201, 201}
 	if len(lines) != len(want)+1 {
 		t.Fatalf("%d lines: %v", len(lines), lines)
@@ -313,27 +314,27 @@ func TestBulk(t *testing.T) {
 		if line["line"] != float64(i+1) || line["status"] != status || (status == 201) != (line["id"] != nil) || (status == 201) == (line["error"] != nil) {
 			t.Errorf("line %d: %v", i+1, line)
 		}
-		if status != 201 && dig(line, "error.status") != status {
+		if status != 201 && apptest.Dig(line, "error.status") != status {
 			t.Errorf("line %d: %v", i+1, line)
 		}
 	}
 	if lines[8]["id"] != lines[0]["id"] {
 		t.Errorf("a repeated key makes another note: %v, %v", lines[0], lines[8])
 	}
-	if dig(lines[5], "error.errors.0.field") != "colour" || dig(lines[10], "summary.created") != 3.0 || dig(lines[10], "summary.failed") != 7.0 {
+	if apptest.Dig(lines[5], "error.errors.0.field") != "colour" || apptest.Dig(lines[10], "summary.created") != 3.0 || apptest.Dig(lines[10], "summary.failed") != 7.0 {
 		t.Errorf("%v, %v", lines[5], lines[10])
 	}
-	if n := b.call(t, "one", "GET", c, "").number("counts.notes"); n != 2 {
+	if n := b.Call(t, "one", "GET", c, "").Number("counts.notes"); n != 2 {
 		t.Errorf("%v notes", n)
 	}
-	empty := b.call(t, "one", "POST", c+"/notes/bulk", "").want(http.StatusOK).lines()
-	if len(empty) != 1 || dig(empty[0], "summary.created") != 0.0 {
+	empty := b.Call(t, "one", "POST", c+"/notes/bulk", "").Want(http.StatusOK).Lines()
+	if len(empty) != 1 || apptest.Dig(empty[0], "summary.created") != 0.0 {
 		t.Errorf("%v", empty)
 	}
 	// Ids grow in input order.
 	many := strings.Repeat("{\"content\":\"line\",\"infer\":false}\n", 1200)
 	ids := []string{}
-	for _, l := range b.call(t, "one", "POST", c+"/notes/bulk", many).want(http.StatusOK).lines() {
+	for _, l := range b.Call(t, "one", "POST", c+"/notes/bulk", many).Want(http.StatusOK).Lines() {
 		if id, ok := l["id"].(string); ok {
 			ids = append(ids, id)
 		}
@@ -343,8 +344,8 @@ func TestBulk(t *testing.T) {
 	}
 }
 
-// list follows the cursors of a listing and calls between after every page.
-func (b *system) list(t *testing.T, credential, target, field string, between func(page int)) []string {
+// listAll follows the cursors of a listing and calls between after every page.
+func listAll(t *testing.T, b *apptest.System, credential, target, field string, between func(page int)) []string {
 	t.Helper()
 	var out []string
 	next := target
@@ -352,12 +353,12 @@ func (b *system) list(t *testing.T, credential, target, field string, between fu
 		if page > 1000 { // between may write: an endless listing must not fill the disk
 			t.Fatalf("%s does not end", target)
 		}
-		got := b.call(t, credential, "GET", next, "").want(http.StatusOK)
-		for i := range got.length("items") {
-			out = append(out, got.text(fmt.Sprintf("items.%d.%s", i, field)))
+		got := b.Call(t, credential, "GET", next, "").Want(http.StatusOK)
+		for i := range got.Length("items") {
+			out = append(out, got.Text(fmt.Sprintf("items.%d.%s", i, field)))
 		}
-		if next = ""; got.at("next_cursor") != nil {
-			next = target + "&cursor=" + got.text("next_cursor")
+		if next = ""; got.At("next_cursor") != nil {
+			next = target + "&cursor=" + got.Text("next_cursor")
 			between(page)
 		}
 	}
@@ -366,18 +367,18 @@ func (b *system) list(t *testing.T, credential, target, field string, between fu
 
 func TestListNotesIsStableUnderWrites(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
 	var want, ids []string
 	for i := range 7 {
 		content := fmt.Sprintf("note %d", i)
 		want = append(want, content)
-		ids = append(ids, b.note(t, "one", c, content))
+		ids = append(ids, b.Note(t, "one", c, content))
 	}
-	got := b.list(t, "one", c+"/notes?limit=2", "content", func(page int) {
-		b.note(t, "one", c, "new")
-		b.call(t, "one", "DELETE", c+"/notes/"+ids[page+2], "").want(http.StatusNoContent)
-		b.call(t, "one", "PATCH", c+"/notes/"+ids[6], fmt.Sprintf(`{"content":"changed %d"}`, page)).want(http.StatusOK)
+	got := listAll(t, b, "one", c+"/notes?limit=2", "content", func(page int) {
+		b.Note(t, "one", c, "new")
+		b.Call(t, "one", "DELETE", c+"/notes/"+ids[page+2], "").Want(http.StatusNoContent)
+		b.Call(t, "one", "PATCH", c+"/notes/"+ids[6], fmt.Sprintf(`{"content":"changed %d"}`, page)).Want(http.StatusOK)
 	})
 	if !slices.Equal(got, want) {
 		t.Errorf("listed %q", got)
@@ -386,43 +387,43 @@ func TestListNotesIsStableUnderWrites(t *testing.T) {
 
 func TestListNotesInOrder(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
 	var ids []string
 	for _, content := range []string{"a", "b", "c", "d"} {
-		ids = append(ids, b.note(t, "one", c, content))
+		ids = append(ids, b.Note(t, "one", c, content))
 	}
-	b.call(t, "one", "PATCH", c+"/notes/"+ids[1], `{"content":"b2"}`).want(http.StatusOK)
-	b.call(t, "one", "POST", c+"/messages", `{"infer":false,"messages":[{"role":"user","content":"late","occurred_at":"2026-02-01T00:00:00Z"},{"role":"user","content":"early","occurred_at":"2026-01-01T00:00:00Z"}]}`).want(http.StatusAccepted)
+	b.Call(t, "one", "PATCH", c+"/notes/"+ids[1], `{"content":"b2"}`).Want(http.StatusOK)
+	b.Call(t, "one", "POST", c+"/messages", `{"infer":false,"messages":[{"role":"user","content":"late","occurred_at":"2026-02-01T00:00:00Z"},{"role":"user","content":"early","occurred_at":"2026-01-01T00:00:00Z"}]}`).Want(http.StatusAccepted)
 	for target, want := range map[string]string{
 		"/notes?kind=note&order=newest": "d c b2 a", "/notes?kind=note&order=oldest": "a b2 c d", "/notes?kind=note&order=updated": "b2 d c a", "/notes?kind=note": "a b2 c d",
 		"/messages?order=newest": "late early", "/messages?order=oldest": "early late", "/messages?order=updated": "early late",
 	} {
 		for _, limit := range []string{"&limit=1", "&limit=3", "&limit=50"} {
 			changed := 0
-			got := strings.Join(b.list(t, "one", c+target+limit, "content", func(int) { // cursors stay at their revision
+			got := strings.Join(listAll(t, b, "one", c+target+limit, "content", func(int) { // cursors stay at their revision
 				changed++
-				b.call(t, "one", "PATCH", c+"/notes/"+ids[1], fmt.Sprintf(`{"content":"changed %d"}`, changed)).want(http.StatusOK)
+				b.Call(t, "one", "PATCH", c+"/notes/"+ids[1], fmt.Sprintf(`{"content":"changed %d"}`, changed)).Want(http.StatusOK)
 			}), " ")
 			if got != want {
 				t.Errorf("%s%s: %q, want %q", target, limit, got, want)
 			}
-			b.call(t, "one", "PATCH", c+"/notes/"+ids[1], `{"content":"b2"}`).want(http.StatusOK)
+			b.Call(t, "one", "PATCH", c+"/notes/"+ids[1], `{"content":"b2"}`).Want(http.StatusOK)
 		}
 	}
-	b.call(t, "one", "GET", c+"/notes?order=recent", "").refused(422, "invalid", "order")
+	b.Call(t, "one", "GET", c+"/notes?order=recent", "").Refused(422, "invalid", "order")
 }
 
 func TestListNotesFilters(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
 	for _, body := range []string{
 		`{"content":"a","kind":"fact","tags":["ml"],"importance":0.9,"infer":false}`,
 		`{"content":"b","tags":["ml"],"importance":0.1,"infer":false}`,
 		`{"content":"c","kind":"fact","attributes":{"lang":{"code":"pt"}},"infer":false}`,
 	} {
-		b.call(t, "one", "POST", c+"/notes", body).want(http.StatusCreated)
+		b.Call(t, "one", "POST", c+"/notes", body).Want(http.StatusCreated)
 	}
 	for target, want := range map[string]string{
 		"?kind=fact":     "a c",
@@ -433,7 +434,7 @@ func TestListNotesFilters(t *testing.T) {
 		"?filter=" + url.QueryEscape(`{"not":{"field":"attributes.lang.code","op":"exists"}}`):                                                "a b",
 		"?kind=fact&filter=" + url.QueryEscape(`{"field":"attributes.lang.code","op":"in","value":["pt","en"]}`):                              "c",
 	} {
-		if got := strings.Join(b.list(t, "one", c+"/notes"+target, "content", func(int) {}), " "); got != want {
+		if got := strings.Join(listAll(t, b, "one", c+"/notes"+target, "content", func(int) {}), " "); got != want {
 			t.Errorf("%s: %q, want %q", target, got, want)
 		}
 	}
@@ -441,76 +442,76 @@ func TestListNotesFilters(t *testing.T) {
 
 func TestCursors(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
-	other := b.collection(t, "one", "other")
-	foreign := b.collection(t, "two", "space")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
+	other := b.Collection(t, "one", "other")
+	foreign := b.Collection(t, "two", "space")
 	for _, at := range []string{c, other} {
 		for range 3 {
-			b.note(t, "one", at, "text")
+			b.Note(t, "one", at, "text")
 		}
 	}
-	b.note(t, "two", foreign, "text")
-	cursor := b.call(t, "one", "GET", c+"/notes?limit=1", "").text("next_cursor")
+	b.Note(t, "two", foreign, "text")
+	cursor := b.Call(t, "one", "GET", c+"/notes?limit=1", "").Text("next_cursor")
 	forged := []byte(cursor)
 	forged[len(forged)/2] ^= 1
-	b.call(t, "one", "GET", c+"/notes?cursor="+cursor, "").want(http.StatusOK)
-	b.call(t, "one", "GET", "/v1/collections/space/notes?limit=2&cursor="+cursor, "").want(http.StatusOK)
-	b.call(t, "reader", "GET", c+"/notes?cursor="+cursor, "").want(http.StatusOK)
-	for name, a := range map[string]response{
-		"another collection": b.call(t, "one", "GET", other+"/notes?cursor="+cursor, ""),
-		"another tenant":     b.call(t, "two", "GET", foreign+"/notes?cursor="+cursor, ""),
-		"another agent":      b.call(t, "ada", "GET", c+"/notes?cursor="+cursor, ""),
-		"another listing":    b.call(t, "one", "GET", "/v1/jobs?cursor="+cursor, ""),
-		"another filter":     b.call(t, "one", "GET", c+"/notes?kind=fact&cursor="+cursor, ""),
-		"another revision":   b.call(t, "one", "GET", c+"/notes?as_of=1&cursor="+cursor, ""),
-		"forged":             b.call(t, "one", "GET", c+"/notes?cursor="+url.QueryEscape(string(forged)), ""),
-		"cut short":          b.call(t, "one", "GET", c+"/notes?cursor="+cursor[:20], ""),
+	b.Call(t, "one", "GET", c+"/notes?cursor="+cursor, "").Want(http.StatusOK)
+	b.Call(t, "one", "GET", "/v1/collections/space/notes?limit=2&cursor="+cursor, "").Want(http.StatusOK)
+	b.Call(t, "reader", "GET", c+"/notes?cursor="+cursor, "").Want(http.StatusOK)
+	for name, a := range map[string]apptest.Response{
+		"another collection": b.Call(t, "one", "GET", other+"/notes?cursor="+cursor, ""),
+		"another tenant":     b.Call(t, "two", "GET", foreign+"/notes?cursor="+cursor, ""),
+		"another agent":      b.Call(t, "ada", "GET", c+"/notes?cursor="+cursor, ""),
+		"another listing":    b.Call(t, "one", "GET", "/v1/jobs?cursor="+cursor, ""),
+		"another filter":     b.Call(t, "one", "GET", c+"/notes?kind=fact&cursor="+cursor, ""),
+		"another revision":   b.Call(t, "one", "GET", c+"/notes?as_of=1&cursor="+cursor, ""),
+		"forged":             b.Call(t, "one", "GET", c+"/notes?cursor="+url.QueryEscape(string(forged)), ""),
+		"cut short":          b.Call(t, "one", "GET", c+"/notes?cursor="+cursor[:20], ""),
 	} {
 		t.Log(name)
-		a.refused(422, fault.Invalid, "cursor")
+		a.Refused(422, fault.Invalid, "cursor")
 	}
 	// A cursor grants nothing: what the scope does not reach stays absent.
-	b.call(t, "two", "GET", c+"/notes?cursor="+cursor, "").refused(422, fault.Invalid, "cursor")
+	b.Call(t, "two", "GET", c+"/notes?cursor="+cursor, "").Refused(422, fault.Invalid, "cursor")
 	b.Pass(24*time.Hour + time.Second)
-	b.call(t, "one", "GET", c+"/notes?cursor="+cursor, "").refused(422, fault.Invalid, "cursor")
+	b.Call(t, "one", "GET", c+"/notes?cursor="+cursor, "").Refused(422, fault.Invalid, "cursor")
 }
 
 func TestPatchNote(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
-	made := b.call(t, "one", "POST", c+"/notes?wait=evolved", `{"content":"The harbour of Porto smells of salt and oranges.","tags":["mine"],"attributes":{"a":1,"b":2}}`).want(http.StatusCreated)
-	note, tag := c+"/notes/"+made.text("note.id"), made.Header().Get("ETag")
-	b.call(t, "one", "PATCH", note, `{"category":"x"}`, "If-Match", `"old"`).refused(412, fault.Precondition, "")
-	patched := b.call(t, "one", "PATCH", note, `{"attributes":{"a":null,"c":3},"category":"Places"}`, "If-Match", tag).want(http.StatusOK)
-	if patched.at("attributes.a") != nil || patched.number("attributes.b") != 2 || patched.number("attributes.c") != 3 || patched.text("category") != "Places" {
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
+	made := b.Call(t, "one", "POST", c+"/notes?wait=evolved", `{"content":"The harbour of Porto smells of salt and oranges.","tags":["mine"],"attributes":{"a":1,"b":2}}`).Want(http.StatusCreated)
+	note, tag := c+"/notes/"+made.Text("note.id"), made.Header().Get("ETag")
+	b.Call(t, "one", "PATCH", note, `{"category":"x"}`, "If-Match", `"old"`).Refused(412, fault.Precondition, "")
+	patched := b.Call(t, "one", "PATCH", note, `{"attributes":{"a":null,"c":3},"category":"Places"}`, "If-Match", tag).Want(http.StatusOK)
+	if patched.At("attributes.a") != nil || patched.Number("attributes.b") != 2 || patched.Number("attributes.c") != 3 || patched.Text("category") != "Places" {
 		t.Errorf("%s", patched.Body)
 	}
 	if patched.Header().Get("ETag") == tag || patched.Header().Get("Slipbox-Job") != "" {
 		t.Errorf("%v", patched.Header())
 	}
-	b.call(t, "one", "PATCH", note, `{"category":null}`, "If-Match", tag).refused(412, fault.Precondition, "")
-	if cleared := b.call(t, "one", "PATCH", note, `{"category":null,"context":null}`).want(http.StatusOK); cleared.text("category") != "Uncategorized" {
+	b.Call(t, "one", "PATCH", note, `{"category":null}`, "If-Match", tag).Refused(412, fault.Precondition, "")
+	if cleared := b.Call(t, "one", "PATCH", note, `{"category":null,"context":null}`).Want(http.StatusOK); cleared.Text("category") != "Uncategorized" {
 		t.Errorf("%s", cleared.Body)
 	}
 	// A change of content, and nothing else, runs analysis again and replaces the old keywords.
-	changed := b.call(t, "one", "PATCH", note, `{"content":"Reykjavik glaciers melt slowly beneath volcanic ash."}`).want(http.StatusOK)
-	if changed.Header().Get("Slipbox-Job") == "" || changed.text("state") != "raw" {
+	changed := b.Call(t, "one", "PATCH", note, `{"content":"Reykjavik glaciers melt slowly beneath volcanic ash."}`).Want(http.StatusOK)
+	if changed.Header().Get("Slipbox-Job") == "" || changed.Text("state") != "raw" {
 		t.Errorf("%v %s", changed.Header(), changed.Body)
 	}
-	b.runJobs(t)
-	after := b.call(t, "one", "GET", note, "").want(http.StatusOK)
-	if strings.Contains(fmt.Sprint(after.at("keywords")), "orange") || after.length("keywords") < 3 || after.text("tags.0") != "mine" {
+	b.RunJobs(t)
+	after := b.Call(t, "one", "GET", note, "").Want(http.StatusOK)
+	if strings.Contains(fmt.Sprint(after.At("keywords")), "orange") || after.Length("keywords") < 3 || after.Text("tags.0") != "mine" {
 		t.Errorf("%s", after.Body)
 	}
 	// An evolution by a job changes the tag, too.
-	b.call(t, "one", "PATCH", note, `{"importance":1}`, "If-Match", changed.Header().Get("ETag")).refused(412, fault.Precondition, "")
-	b.call(t, "one", "DELETE", note, "", "If-Match", tag).refused(412, fault.Precondition, "")
-	b.call(t, "one", "DELETE", note, "", "If-Match", after.Header().Get("ETag")).want(http.StatusNoContent)
+	b.Call(t, "one", "PATCH", note, `{"importance":1}`, "If-Match", changed.Header().Get("ETag")).Refused(412, fault.Precondition, "")
+	b.Call(t, "one", "DELETE", note, "", "If-Match", tag).Refused(412, fault.Precondition, "")
+	b.Call(t, "one", "DELETE", note, "", "If-Match", after.Header().Get("ETag")).Want(http.StatusNoContent)
 	// A caller without read permission gets an answer without usage.
-	id := b.call(t, "writer", "POST", c+"/notes?wait=evolved", `{"content":"written blind"}`).want(http.StatusCreated).text("note.id")
-	if blind := b.call(t, "writer", "PATCH", c+"/notes/"+id, `{"tags":["x"]}`).want(http.StatusOK); blind.at("usage") != nil {
+	id := b.Call(t, "writer", "POST", c+"/notes?wait=evolved", `{"content":"written blind"}`).Want(http.StatusCreated).Text("note.id")
+	if blind := b.Call(t, "writer", "PATCH", c+"/notes/"+id, `{"tags":["x"]}`).Want(http.StatusOK); blind.At("usage") != nil {
 		t.Errorf("%s", blind.Body)
 	}
 }
@@ -519,88 +520,88 @@ func TestPatchNote(t *testing.T) {
 // can be restored.
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
-	id := b.call(t, "one", "POST", c+"/notes?wait=evolved", `{"content":"Gulls gather over the fishing harbour at dawn."}`).want(http.StatusCreated).text("note.id")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
+	id := b.Call(t, "one", "POST", c+"/notes?wait=evolved", `{"content":"Gulls gather over the fishing harbour at dawn."}`).Want(http.StatusCreated).Text("note.id")
 	note := c + "/notes/" + id
-	b.call(t, "one", "PATCH", note, `{"tags":["birds"]}`).want(http.StatusOK)
-	at := b.call(t, "one", "GET", note, "").want(http.StatusOK)
-	b.call(t, "one", "DELETE", note, "").want(http.StatusNoContent)
-	b.call(t, "one", "GET", note, "").refused(404, fault.NotFound, "")
-	past := b.call(t, "one", "GET", note+"?as_of="+at.Header().Get("Slipbox-Revision"), "").want(http.StatusOK)
+	b.Call(t, "one", "PATCH", note, `{"tags":["birds"]}`).Want(http.StatusOK)
+	at := b.Call(t, "one", "GET", note, "").Want(http.StatusOK)
+	b.Call(t, "one", "DELETE", note, "").Want(http.StatusNoContent)
+	b.Call(t, "one", "GET", note, "").Refused(404, fault.NotFound, "")
+	past := b.Call(t, "one", "GET", note+"?as_of="+at.Header().Get("Slipbox-Revision"), "").Want(http.StatusOK)
 	if past.Body.String() != at.Body.String() || past.Header().Get("ETag") != at.Header().Get("ETag") {
 		t.Errorf("%s, then %s", at.Body, past.Body)
 	}
-	all := b.call(t, "one", "GET", note+"/history", "").want(http.StatusOK)
-	n := all.length("items")
-	if all.at("items.0.deleted") != true || all.at("items.0.note") != nil || all.text("items.0.cause") != "delete" || all.text("items.0.actor") != "key:one" ||
-		all.text("items.1.cause") != "patch" || all.text("items.1.note.tags.0") != "birds" || all.text(fmt.Sprintf("items.%d.cause", n-1)) != "add" {
+	all := b.Call(t, "one", "GET", note+"/history", "").Want(http.StatusOK)
+	n := all.Length("items")
+	if all.At("items.0.deleted") != true || all.At("items.0.note") != nil || all.Text("items.0.cause") != "delete" || all.Text("items.0.actor") != "key:one" ||
+		all.Text("items.1.cause") != "patch" || all.Text("items.1.note.tags.0") != "birds" || all.Text(fmt.Sprintf("items.%d.cause", n-1)) != "add" {
 		t.Errorf("%s", all.Body)
 	}
 	for i := range n - 1 {
-		if all.text(fmt.Sprintf("items.%d.trigger", i)) != id {
+		if all.Text(fmt.Sprintf("items.%d.trigger", i)) != id {
 			t.Errorf("entry %d has no trigger: %s", i, all.Body)
 		}
-		if c := all.text(fmt.Sprintf("items.%d.cause", i)); (c == "evolve" || c == "analyze") != (all.at(fmt.Sprintf("items.%d.job", i)) != nil) {
+		if c := all.Text(fmt.Sprintf("items.%d.cause", i)); (c == "evolve" || c == "analyze") != (all.At(fmt.Sprintf("items.%d.job", i)) != nil) {
 			t.Errorf("entry %d: %s", i, all.Body)
 		}
 	}
-	if paged := b.list(t, "one", note+"/history?limit=1", "cause", func(int) { b.note(t, "one", c, "more") }); len(paged) != n {
+	if paged := listAll(t, b, "one", note+"/history?limit=1", "cause", func(int) { b.Note(t, "one", c, "more") }); len(paged) != n {
 		t.Errorf("%v", paged)
 	}
-	back := b.call(t, "one", "POST", note+"/restore", fmt.Sprintf(`{"revision":%v}`, all.number("items.1.revision"))).want(http.StatusOK)
-	if back.text("tags.0") != "birds" || back.text("state") != "evolved" {
+	back := b.Call(t, "one", "POST", note+"/restore", fmt.Sprintf(`{"revision":%v}`, all.Number("items.1.revision"))).Want(http.StatusOK)
+	if back.Text("tags.0") != "birds" || back.Text("state") != "evolved" {
 		t.Errorf("%s", back.Body)
 	}
-	if found := b.call(t, "one", "POST", c+"/search", `{"query":"gulls harbour"}`).want(http.StatusOK); found.text("hits.0.note.id") != id {
+	if found := b.Call(t, "one", "POST", c+"/search", `{"query":"gulls harbour"}`).Want(http.StatusOK); found.Text("hits.0.note.id") != id {
 		t.Errorf("%s", found.Body)
 	}
 }
 
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
 	var ids []string
 	for _, content := range []string{"a", "b", "c"} {
-		ids = append(ids, b.call(t, "one", "POST", c+"/notes", `{"content":"`+content+`","infer":false}`).text("note.id"))
+		ids = append(ids, b.Call(t, "one", "POST", c+"/notes", `{"content":"`+content+`","infer":false}`).Text("note.id"))
 	}
 	note := c + "/notes/" + ids[0]
-	tag := b.call(t, "one", "GET", note, "").Header().Get("ETag")
-	none := b.call(t, "one", "GET", note+"/links", "").want(http.StatusOK)
-	put := b.call(t, "one", "PUT", note+"/links", `{"links":[{"target":"`+ids[1]+`"},{"target":"`+ids[2]+`","relation":"cites","confidence":0.5}]}`,
-		"If-Match", none.Header().Get("ETag"), "Idempotency-Key", "of no account here").want(http.StatusOK)
-	if put.length("items") != 2 || put.Header().Get("ETag") == none.Header().Get("ETag") {
+	tag := b.Call(t, "one", "GET", note, "").Header().Get("ETag")
+	none := b.Call(t, "one", "GET", note+"/links", "").Want(http.StatusOK)
+	put := b.Call(t, "one", "PUT", note+"/links", `{"links":[{"target":"`+ids[1]+`"},{"target":"`+ids[2]+`","relation":"cites","confidence":0.5}]}`,
+		"If-Match", none.Header().Get("ETag"), "Idempotency-Key", "of no account here").Want(http.StatusOK)
+	if put.Length("items") != 2 || put.Header().Get("ETag") == none.Header().Get("ETag") {
 		t.Errorf("%s", put.Body)
 	}
-	same := b.call(t, "one", "PUT", note+"/links", `{"links":[{"target":"`+ids[1]+`"},{"target":"`+ids[2]+`","relation":"cites","confidence":0.5}]}`,
-		"If-Match", put.Header().Get("ETag"), "Idempotency-Key", "of no account here").want(http.StatusOK)
-	if same.length("items") != 2 || same.Header().Get("ETag") != put.Header().Get("ETag") {
+	same := b.Call(t, "one", "PUT", note+"/links", `{"links":[{"target":"`+ids[1]+`"},{"target":"`+ids[2]+`","relation":"cites","confidence":0.5}]}`,
+		"If-Match", put.Header().Get("ETag"), "Idempotency-Key", "of no account here").Want(http.StatusOK)
+	if same.Length("items") != 2 || same.Header().Get("ETag") != put.Header().Get("ETag") {
 		t.Errorf("the same links again: %s", same.Body)
 	}
-	b.call(t, "one", "PUT", note+"/links", `{"links":[]}`, "If-Match", none.Header().Get("ETag")).refused(412, fault.Precondition, "")
-	got := b.call(t, "one", "GET", note, "").want(http.StatusOK)
-	if got.length("links") != 2 || got.Header().Get("ETag") != tag {
+	b.Call(t, "one", "PUT", note+"/links", `{"links":[]}`, "If-Match", none.Header().Get("ETag")).Refused(412, fault.Precondition, "")
+	got := b.Call(t, "one", "GET", note, "").Want(http.StatusOK)
+	if got.Length("links") != 2 || got.Header().Get("ETag") != tag {
 		t.Errorf("links move the note's tag: %s", got.Body)
 	}
-	if in := b.call(t, "one", "GET", c+"/notes/"+ids[2]+"/links?direction=in", "").want(http.StatusOK); in.text("items.0.source") != ids[0] || in.text("items.0.relation") != "cites" {
+	if in := b.Call(t, "one", "GET", c+"/notes/"+ids[2]+"/links?direction=in", "").Want(http.StatusOK); in.Text("items.0.source") != ids[0] || in.Text("items.0.relation") != "cites" {
 		t.Errorf("%s", in.Body)
 	}
-	graph := b.call(t, "one", "GET", c+"/graph?center="+ids[1]+"&depth=2", "").want(http.StatusOK)
-	if graph.length("nodes") != 3 || graph.length("links") != 2 || graph.number("nodes.0.distance") != 0 {
+	graph := b.Call(t, "one", "GET", c+"/graph?center="+ids[1]+"&depth=2", "").Want(http.StatusOK)
+	if graph.Length("nodes") != 3 || graph.Length("links") != 2 || graph.Number("nodes.0.distance") != 0 {
 		t.Errorf("%s", graph.Body)
 	}
-	if few := b.call(t, "one", "GET", c+"/graph?limit=2", "").want(http.StatusOK); few.length("nodes") != 2 || few.at("truncated") != true {
+	if few := b.Call(t, "one", "GET", c+"/graph?limit=2", "").Want(http.StatusOK); few.Length("nodes") != 2 || few.At("truncated") != true {
 		t.Errorf("%s", few.Body)
 	}
 	// Deleting a note hides its links.
-	b.call(t, "one", "DELETE", c+"/notes/"+ids[2], "").want(http.StatusNoContent)
-	if left := b.call(t, "one", "GET", note+"/links", "").want(http.StatusOK); left.length("items") != 1 {
+	b.Call(t, "one", "DELETE", c+"/notes/"+ids[2], "").Want(http.StatusNoContent)
+	if left := b.Call(t, "one", "GET", note+"/links", "").Want(http.StatusOK); left.Length("items") != 1 {
 		t.Errorf("%s", left.Body)
 	}
-	b.call(t, "one", "DELETE", note+"/links?target="+ids[1]+"&relation=cites", "").refused(404, fault.NotFound, "")
-	b.call(t, "one", "DELETE", note+"/links?target="+ids[1], "").want(http.StatusNoContent)
-	if left := b.call(t, "one", "GET", note+"/links", "").want(http.StatusOK); left.length("items") != 0 {
+	b.Call(t, "one", "DELETE", note+"/links?target="+ids[1]+"&relation=cites", "").Refused(404, fault.NotFound, "")
+	b.Call(t, "one", "DELETE", note+"/links?target="+ids[1], "").Want(http.StatusNoContent)
+	if left := b.Call(t, "one", "GET", note+"/links", "").Want(http.StatusOK); left.Length("items") != 0 {
 		t.Errorf("%s", left.Body)
 	}
 }
@@ -609,55 +610,55 @@ func TestLinks(t *testing.T) {
 // speaker and event day. A search shows one of equal notes.
 func TestDuplicates(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "space", "none")
-	add := func(credential, body string, header ...string) response {
+	b := apptest.New(t)
+	c := b.Space(t, "space", "none")
+	add := func(credential, body string, header ...string) apptest.Response {
 		t.Helper()
-		return b.call(t, credential, "POST", c+"/notes", body, header...)
+		return b.Call(t, credential, "POST", c+"/notes", body, header...)
 	}
 	const rex = `"content":"Rex the dog sleeps.","attributes":{"speaker":"Ann"}`
-	first := add("one", `{`+rex+`,"tags":["a"]}`).want(http.StatusCreated)
-	id := first.text("note.id")
+	first := add("one", `{`+rex+`,"tags":["a"]}`).Want(http.StatusCreated)
+	id := first.Text("note.id")
 	for _, body := range []string{`{` + rex + `}`, `{` + rex + `,"on_duplicate":"return","tags":["b"],"importance":1,"kind":"note"}`, `{` + rex + `,"occurred_at":"2026-03-01T00:00:00Z"}`} {
-		got := add("one", body).want(http.StatusOK)
-		if got.text("note.id") != id || got.text("note.tags.0") != "a" || got.at("job") != nil || got.number("revision") != 1 || got.Header().Get("ETag") != first.Header().Get("ETag") {
+		got := add("one", body).Want(http.StatusOK)
+		if got.Text("note.id") != id || got.Text("note.tags.0") != "a" || got.At("job") != nil || got.Number("revision") != 1 || got.Header().Get("ETag") != first.Header().Get("ETag") {
 			t.Errorf("%s: %s", body, got.Body)
 		}
 	}
-	if got := add("writer", `{`+rex+`}`).want(http.StatusOK); got.text("note.id") != id {
+	if got := add("writer", `{`+rex+`}`).Want(http.StatusOK); got.Text("note.id") != id {
 		t.Errorf("%s", got.Body)
 	}
 	for _, body := range []string{
 		`{"content":"rex the dog sleeps.","attributes":{"speaker":"Ann"}}`, `{"content":"Rex the dog sleeps."}`, `{` + rex + `,"kind":"fact"}`,
 		`{` + rex + `,"occurred_at":"2026-02-28T23:59:59Z"}`, `{` + rex + `,"on_duplicate":"keep"}`,
 	} {
-		if got := add("one", body).want(http.StatusCreated); got.text("note.id") == id {
+		if got := add("one", body).Want(http.StatusCreated); got.Text("note.id") == id {
 			t.Errorf("%s is the first note", body)
 		}
 	}
-	add("one", `{`+rex+`,"on_duplicate":"refuse"}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "on_duplicate")
+	add("one", `{`+rex+`,"on_duplicate":"refuse"}`).Refused(http.StatusUnprocessableEntity, fault.Invalid, "on_duplicate")
 	// The answer is the same under an idempotency key.
 	for range 2 {
-		if got := add("one", `{`+rex+`}`, "Idempotency-Key", "k").want(http.StatusOK); got.text("note.id") != id {
+		if got := add("one", `{`+rex+`}`, "Idempotency-Key", "k").Want(http.StatusOK); got.Text("note.id") != id {
 			t.Errorf("%s", got.Body)
 		}
 	}
 	for _, mode := range []string{"hybrid", "vector", "lexical"} {
-		got := b.call(t, "one", "POST", c+"/search", `{"query":"Rex the dog sleeps","k":50,"mode":"`+mode+`"}`).want(http.StatusOK)
-		if got.length("hits") != 5 { // the one that was kept twice is shown once
-			t.Errorf("%s: %d hits", mode, got.length("hits"))
+		got := b.Call(t, "one", "POST", c+"/search", `{"query":"Rex the dog sleeps","k":50,"mode":"`+mode+`"}`).Want(http.StatusOK)
+		if got.Length("hits") != 5 { // the one that was kept twice is shown once
+			t.Errorf("%s: %d hits", mode, got.Length("hits"))
 		}
 	}
-	lines := b.call(t, "one", "POST", c+"/notes/bulk", "{"+rex+"}\n"+`{"content":"new"}`+"\n"+`{"content":"new"}`+"\n{"+rex+`,"on_duplicate":"keep"}`).want(http.StatusOK).lines()
-	if dig(lines[0], "status") != 200.0 || dig(lines[0], "id") != id || dig(lines[1], "status") != 201.0 || dig(lines[1], "id") == dig(lines[2], "id") ||
-		dig(lines[3], "status") != 201.0 || dig(lines[4], "summary.created") != 3.0 || dig(lines[4], "summary.existing") != 1.0 {
+	lines := b.Call(t, "one", "POST", c+"/notes/bulk", "{"+rex+"}\n"+`{"content":"new"}`+"\n"+`{"content":"new"}`+"\n{"+rex+`,"on_duplicate":"keep"}`).Want(http.StatusOK).Lines()
+	if apptest.Dig(lines[0], "status") != 200.0 || apptest.Dig(lines[0], "id") != id || apptest.Dig(lines[1], "status") != 201.0 || apptest.Dig(lines[1], "id") == apptest.Dig(lines[2], "id") ||
+		apptest.Dig(lines[3], "status") != 201.0 || apptest.Dig(lines[4], "summary.created") != 3.0 || apptest.Dig(lines[4], "summary.existing") != 1.0 {
 		t.Errorf("%v", lines)
 	}
 	// After the first one is deleted, the next oldest is found, and a change makes a note another one.
-	b.call(t, "one", "DELETE", c+"/notes/"+id, "").want(http.StatusNoContent)
-	other := add("one", `{`+rex+`}`).want(http.StatusOK).text("note.id")
-	b.call(t, "one", "PATCH", c+"/notes/"+other, `{"content":"Rex barks."}`).want(http.StatusOK)
-	if got := add("one", `{"content":"Rex barks.","attributes":{"speaker":"Ann"}}`).want(http.StatusOK); got.text("note.id") != other {
+	b.Call(t, "one", "DELETE", c+"/notes/"+id, "").Want(http.StatusNoContent)
+	other := add("one", `{`+rex+`}`).Want(http.StatusOK).Text("note.id")
+	b.Call(t, "one", "PATCH", c+"/notes/"+other, `{"content":"Rex barks."}`).Want(http.StatusOK)
+	if got := add("one", `{"content":"Rex barks.","attributes":{"speaker":"Ann"}}`).Want(http.StatusOK); got.Text("note.id") != other {
 		t.Errorf("%s", got.Body)
 	}
 }
@@ -665,15 +666,15 @@ func TestDuplicates(t *testing.T) {
 // An exchange that repeats what is stored is not stored again. One new message makes all of it new.
 func TestDuplicateMessages(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "talk", "mem0")
-	say := func(body string) response {
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "mem0")
+	say := func(body string) apptest.Response {
 		t.Helper()
-		return b.call(t, "one", "POST", c+"/messages?wait=evolved", body).want(http.StatusAccepted)
+		return b.Call(t, "one", "POST", c+"/messages?wait=evolved", body).Want(http.StatusAccepted)
 	}
-	ids := func(got response) (out []string) {
-		for i := range got.length("messages") {
-			out = append(out, got.text(fmt.Sprintf("messages.%d.id", i)))
+	ids := func(got apptest.Response) (out []string) {
+		for i := range got.Length("messages") {
+			out = append(out, got.Text(fmt.Sprintf("messages.%d.id", i)))
 		}
 		return out
 	}
@@ -681,10 +682,10 @@ func TestDuplicateMessages(t *testing.T) {
 	first := ids(say(`{"messages":[` + lisbon + `]}`))
 	// A client that sends its whole history again stores only what is new.
 	again := say(`{"messages":[` + lisbon + `,` + dog + `]}`)
-	if got := ids(again); !slices.Equal(got[:2], first) || len(got) != 4 || slices.Contains(first, got[3]) || again.length("learned") != 1 {
+	if got := ids(again); !slices.Equal(got[:2], first) || len(got) != 4 || slices.Contains(first, got[3]) || again.Length("learned") != 1 {
 		t.Errorf("%s", again.Body)
 	}
-	if got := say(`{"messages":[` + lisbon + `,` + dog + `]}`); !slices.Equal(ids(got)[:3], ids(again)[:3]) || got.at("job") != nil || got.length("learned") != 0 {
+	if got := say(`{"messages":[` + lisbon + `,` + dog + `]}`); !slices.Equal(ids(got)[:3], ids(again)[:3]) || got.At("job") != nil || got.Length("learned") != 0 {
 		t.Errorf("%s", got.Body)
 	}
 	for name, body := range map[string]string{

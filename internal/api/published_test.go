@@ -56,7 +56,7 @@ func TestChartPublishesTheRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newSystem(t, func(_ *apptest.System, d *api.Deps, _ *api.Config) { d.OAuth = programs })
+	b := apptest.New(t, func(_ *apptest.System, d *api.Deps, _ *api.Config) { d.OAuth = programs })
 	routes := b.Served()
 	used := map[string]bool{}
 	for _, paths := range [][]string{values.Ingress.Paths, values.HTTPRoute.Paths} {

@@ -7,23 +7,25 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/internal/apptest"
 )
 
 // A program asks for a title of a conversation with its transcript: it is kept as what it is, and nothing is learned from it, at
 // every door and in any language. A person who says something new is learned from, also when the words of a turn occur in it.
 func TestTranscriptsAreNotLearned(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	doors := map[string]func(c, said string){
 		"messages": func(c, said string) {
-			b.call(t, "one", "POST", c+"/messages", encode(t, map[string]any{"messages": []any{map[string]any{"role": "user", "content": said}, map[string]any{"role": "assistant", "content": `{"title": "T"}`}}})).want(http.StatusAccepted)
+			b.Call(t, "one", "POST", c+"/messages", apptest.JSON(t, map[string]any{"messages": []any{map[string]any{"role": "user", "content": said}, map[string]any{"role": "assistant", "content": `{"title": "T"}`}}})).Want(http.StatusAccepted)
 		},
 		"chat completions": func(c, said string) {
 			name := strings.TrimPrefix(c, "/v1/collections/")
-			b.call(t, "one", "POST", "/v1/chat/completions", encode(t, map[string]any{"model": "slipbox@" + name, "messages": []any{map[string]any{"role": "user", "content": said}}})).want(http.StatusOK)
+			b.Call(t, "one", "POST", "/v1/chat/completions", apptest.JSON(t, map[string]any{"model": "slipbox@" + name, "messages": []any{map[string]any{"role": "user", "content": said}}})).Want(http.StatusOK)
 		},
 		"chat": func(c, said string) {
-			b.call(t, "one", "POST", c+"/chat", encode(t, map[string]any{"message": said})).want(http.StatusOK)
+			b.Call(t, "one", "POST", c+"/chat", apptest.JSON(t, map[string]any{"message": said})).Want(http.StatusOK)
 		},
 	}
 	turns := map[string][2]string{
@@ -32,20 +34,20 @@ func TestTranscriptsAreNotLearned(t *testing.T) {
 	}
 	for door, send := range doors {
 		for language, turn := range turns {
-			c := b.space(t, strings.ReplaceAll(door, " ", "-")+"-"+strings.ToLower(language), "mem0")
-			b.call(t, "one", "POST", c+"/messages", encode(t, map[string]any{"messages": []any{
+			c := b.Space(t, strings.ReplaceAll(door, " ", "-")+"-"+strings.ToLower(language), "mem0")
+			b.Call(t, "one", "POST", c+"/messages", apptest.JSON(t, map[string]any{"messages": []any{
 				map[string]any{"role": "user", "content": turn[0]}, map[string]any{"role": "assistant", "content": turn[1]},
-			}})).want(http.StatusAccepted)
-			b.runJobs(t)
-			learned := len(b.kept(t, c, "fact"))
+			}})).Want(http.StatusAccepted)
+			b.RunJobs(t)
+			learned := len(keptOf(t, b, c, "fact"))
 			send(c, "### Task:\nI want a title with an emoji.\n<chat_history>\nUSER: "+turn[0]+"\nASSISTANT:  "+turn[1]+"\n</chat_history>\nMy titles are short.")
-			b.runJobs(t)
-			if now := len(b.kept(t, c, "fact")); now != learned {
+			b.RunJobs(t)
+			if now := len(keptOf(t, b, c, "fact")); now != learned {
 				t.Errorf("%s, %s: %d facts became %d", door, language, learned, now)
 			}
 			send(c, "I live in Oslo with my dog Rex.\nYou said: "+turn[1])
-			b.runJobs(t)
-			if now := len(b.kept(t, c, "fact")); now == learned {
+			b.RunJobs(t)
+			if now := len(keptOf(t, b, c, "fact")); now == learned {
 				t.Errorf("%s, %s: nothing was learned from what a person said", door, language)
 			}
 		}
@@ -111,18 +113,18 @@ func TestTranscriptsAreNotFound(t *testing.T) {
 	for name, said := range people() {
 		all[name] = asks{said: said, found: true}
 	}
-	b, spaces := newSystem(t), 0
+	b, spaces := apptest.New(t), 0
 	for language, turn := range turns {
 		for name, a := range all {
 			for _, door := range []string{"chat", "chat completions", "responses"} {
 				spaces++
-				c := b.space(t, fmt.Sprintf("c%d", spaces), "mem0")
-				b.call(t, "one", "POST", c+"/messages", encode(t, map[string]any{"messages": []any{
+				c := b.Space(t, fmt.Sprintf("c%d", spaces), "mem0")
+				b.Call(t, "one", "POST", c+"/messages", apptest.JSON(t, map[string]any{"messages": []any{
 					map[string]any{"role": "user", "content": turn[0]}, map[string]any{"role": "assistant", "content": turn[1]},
-				}})).want(http.StatusAccepted)
+				}})).Want(http.StatusAccepted)
 				if a.later == soonAfter { // the first request of the program took long
 					b.Pass(soonAfter / 2)
-					b.ask(t, door, c, fmt.Sprintf(programs()["Open WebUI, title"], turn[0], turn[1]))
+					askAt(t, b, door, c, fmt.Sprintf(programs()["Open WebUI, title"], turn[0], turn[1]))
 				}
 				b.Pass(a.later)
 				said := a.said
@@ -133,8 +135,8 @@ func TestTranscriptsAreNotFound(t *testing.T) {
 				if a.within {
 					before = []any{map[string]any{"role": "user", "content": turn[0]}, map[string]any{"role": "assistant", "content": turn[1]}}
 				}
-				b.ask(t, door, c, said, before...)
-				b.checkFound(t, fmt.Sprintf("%s, %s, %s", door, name, language), c, said, a.found)
+				askAt(t, b, door, c, said, before...)
+				checkFound(t, b, fmt.Sprintf("%s, %s, %s", door, name, language), c, said, a.found)
 			}
 		}
 	}
@@ -157,7 +159,7 @@ func TestShortenedTranscriptsAreNotFound(t *testing.T) {
 	cut := func(s string, n int) string { return string([]rune(s)[:n]) }
 	folded := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	without := func(s string) string { r := []rune(s); return cut(s, 45) + "…" + string(r[len(r)-15:]) }
-	b := newSystem(t)
+	b := apptest.New(t)
 	for language, turn := range turns {
 		asked, answered := turn[0], turn[1]
 		for name, c := range map[string]struct {
@@ -174,12 +176,12 @@ func TestShortenedTranscriptsAreNotFound(t *testing.T) {
 			"words between":     {"I said: " + cut(asked, 44) + "…\nNow I live in Oslo with my dog Rex, and work in the harbor from six to two.\nYou said: " + cut(answered, 44), true},
 			"one more question": {"Human: " + cut(asked, 44) + "…\nAI: " + cut(answered, 44) + "…\nHuman: I live in Oslo with my dog Rex.\nAI:", true},
 		} {
-			space := b.space(t, strings.ToLower(strings.ReplaceAll(name+"-"+language, " ", "-")), "mem0")
-			b.call(t, "one", "POST", space+"/messages", encode(t, map[string]any{"messages": []any{
+			space := b.Space(t, strings.ToLower(strings.ReplaceAll(name+"-"+language, " ", "-")), "mem0")
+			b.Call(t, "one", "POST", space+"/messages", apptest.JSON(t, map[string]any{"messages": []any{
 				map[string]any{"role": "user", "content": asked}, map[string]any{"role": "assistant", "content": answered},
-			}})).want(http.StatusAccepted)
-			b.ask(t, "chat completions", space, c.said)
-			b.checkFound(t, name+", "+language, space, c.said, c.found)
+			}})).Want(http.StatusAccepted)
+			askAt(t, b, "chat completions", space, c.said)
+			checkFound(t, b, name+", "+language, space, c.said, c.found)
 		}
 	}
 }
@@ -187,28 +189,28 @@ func TestShortenedTranscriptsAreNotFound(t *testing.T) {
 // soonAfter is longer than half of the time in which a program asks.
 const soonAfter = 8 * time.Second
 
-// ask sends what a person or a program says to a door of chats, behind other turns.
-func (b *system) ask(t *testing.T, door, c, said string, before ...any) {
+// askAt sends what a person or a program says to a door of chats, behind other turns.
+func askAt(t *testing.T, b *apptest.System, door, c, said string, before ...any) {
 	t.Helper()
 	turns := append(slices.Clone(before), map[string]any{"role": "user", "content": said})
 	model := "slipbox@" + strings.TrimPrefix(c, "/v1/collections/")
 	switch door {
 	case "chat":
-		b.call(t, "one", "POST", c+"/chat", encode(t, map[string]any{"messages": turns})).want(http.StatusOK)
+		b.Call(t, "one", "POST", c+"/chat", apptest.JSON(t, map[string]any{"messages": turns})).Want(http.StatusOK)
 	case "responses":
-		b.call(t, "one", "POST", "/v1/responses", encode(t, map[string]any{"model": model, "input": turns})).want(http.StatusOK)
+		b.Call(t, "one", "POST", "/v1/responses", apptest.JSON(t, map[string]any{"model": model, "input": turns})).Want(http.StatusOK)
 	default:
-		b.call(t, "one", "POST", "/v1/chat/completions", encode(t, map[string]any{"model": model, "messages": turns})).want(http.StatusOK)
+		b.Call(t, "one", "POST", "/v1/chat/completions", apptest.JSON(t, map[string]any{"model": model, "messages": turns})).Want(http.StatusOK)
 	}
 }
 
 // checkFound verifies that a message is found, or only where transcripts are asked for.
-func (b *system) checkFound(t *testing.T, name, c, said string, want bool) {
+func checkFound(t *testing.T, b *apptest.System, name, c, said string, want bool) {
 	t.Helper()
 	found := func(filter any) bool {
-		hits := b.call(t, "one", "POST", c+"/search", encode(t, map[string]any{"query": said, "k": 20, "filter": filter})).want(http.StatusOK)
-		for i := range hits.length("hits") {
-			if hits.text(fmt.Sprintf("hits.%d.note.content", i)) == said {
+		hits := b.Call(t, "one", "POST", c+"/search", apptest.JSON(t, map[string]any{"query": said, "k": 20, "filter": filter})).Want(http.StatusOK)
+		for i := range hits.Length("hits") {
+			if hits.Text(fmt.Sprintf("hits.%d.note.content", i)) == said {
 				return true
 			}
 		}
@@ -220,8 +222,8 @@ func (b *system) checkFound(t *testing.T, name, c, said string, want bool) {
 	if !want && !found(map[string]any{"kind": "message", "attributes.transcript": true}) {
 		t.Errorf("%s: it is not found where it is asked for: %q", name, said)
 	}
-	shown := b.call(t, "one", "POST", c+"/context", encode(t, map[string]any{"query": said, "token_budget": 4000, "filter": map[string]any{"kind": "message"}})).want(http.StatusOK)
-	if cited := strings.Contains(shown.text("text"), "Oslo"); cited != (want && strings.Contains(said, "Oslo")) {
-		t.Errorf("%s: the context is %q", name, shown.text("text"))
+	shown := b.Call(t, "one", "POST", c+"/context", apptest.JSON(t, map[string]any{"query": said, "token_budget": 4000, "filter": map[string]any{"kind": "message"}})).Want(http.StatusOK)
+	if cited := strings.Contains(shown.Text("text"), "Oslo"); cited != (want && strings.Contains(said, "Oslo")) {
+		t.Errorf("%s: the context is %q", name, shown.Text("text"))
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
@@ -19,15 +20,15 @@ import (
 
 func TestRerankNeedsAnEndpoint(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.space(t, "c", "none")
-	b.call(t, "one", "POST", c+"/search", `{"query":"x","rerank":"endpoint"}`).refused(http.StatusUnprocessableEntity, fault.Invalid, "rerank")
-	b.call(t, "one", "POST", c+"/search", `{"query":"x","rerank":"none"}`).want(http.StatusOK)
+	b := apptest.New(t)
+	c := b.Space(t, "c", "none")
+	b.Call(t, "one", "POST", c+"/search", `{"query":"x","rerank":"endpoint"}`).Refused(http.StatusUnprocessableEntity, fault.Invalid, "rerank")
+	b.Call(t, "one", "POST", c+"/search", `{"query":"x","rerank":"none"}`).Want(http.StatusOK)
 }
 
 // ranked is a system whose searches can ask an endpoint, which answers as told, or fails.
 type ranked struct {
-	*system
+	*apptest.System
 	service *recall.Service
 	answer  atomic.Value
 	asked   atomic.Int64
@@ -35,7 +36,7 @@ type ranked struct {
 
 func newRanked(t *testing.T, always bool) *ranked {
 	t.Helper()
-	r := &ranked{system: newSystem(t)}
+	r := &ranked{System: apptest.New(t)}
 	r.answer.Store("")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		r.asked.Add(1)
@@ -83,9 +84,9 @@ func TestRerankEndpoint(t *testing.T) {
 	t.Parallel()
 	for _, always := range []bool{false, true} {
 		r := newRanked(t, always)
-		c := r.space(t, "c", "none")
+		c := r.Space(t, "c", "none")
 		for _, text := range []string{"the lighthouse keeper", "the lighthouse keeper's daughter sails", "a keeper of bees"} {
-			r.call(t, "one", "POST", c+"/notes", fmt.Sprintf(`{"content":%q}`, text)).want(http.StatusCreated)
+			r.Call(t, "one", "POST", c+"/notes", fmt.Sprintf(`{"content":%q}`, text)).Want(http.StatusCreated)
 		}
 		q := recall.Query{Text: "the lighthouse keeper", K: 3, Rerank: recall.RerankNone}
 		_, plain := r.search(t, q)

@@ -14,18 +14,18 @@ import (
 // What others say too names no answer.
 func TestDeletionNamesAnswers(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	for _, policy := range []string{"none", "amem", "mem0", "layered", "memorybank"} {
 		c := "/v1/collections/told-" + policy
-		b.call(t, "one", "POST", "/v1/collections", `{"name":"told-`+policy+`","policy":"`+policy+`"}`).want(http.StatusCreated)
-		said := b.call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[{"role":"user","content":"Mein Tresorwort lautet Quarzfels."},{"role":"assistant","content":"Quarzfels, gut."}]}`).want(http.StatusAccepted)
-		b.call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[{"role":"user","content":"Wie war das Tresorwort?"},{"role":"assistant","recalled":true,"content":"Dein Wort ist Quarzfels, so hast du es mir gesagt."}]}`).want(http.StatusAccepted)
-		b.call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[{"role":"user","content":"Und das Wetter?"},{"role":"assistant","recalled":true,"content":"Das Tresorwort sagt nichts über Regen."}]}`).want(http.StatusAccepted)
-		named := b.call(t, "one", "DELETE", c+"/notes/"+said.text("messages.0.id"), "").want(http.StatusNoContent).Header().Get("Slipbox-Sources")
+		b.Call(t, "one", "POST", "/v1/collections", `{"name":"told-`+policy+`","policy":"`+policy+`"}`).Want(http.StatusCreated)
+		said := b.Call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[{"role":"user","content":"Mein Tresorwort lautet Quarzfels."},{"role":"assistant","content":"Quarzfels, gut."}]}`).Want(http.StatusAccepted)
+		b.Call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[{"role":"user","content":"Wie war das Tresorwort?"},{"role":"assistant","recalled":true,"content":"Dein Wort ist Quarzfels, so hast du es mir gesagt."}]}`).Want(http.StatusAccepted)
+		b.Call(t, "one", "POST", c+"/messages?wait=evolved", `{"messages":[{"role":"user","content":"Und das Wetter?"},{"role":"assistant","recalled":true,"content":"Das Tresorwort sagt nichts über Regen."}]}`).Want(http.StatusAccepted)
+		named := b.Call(t, "one", "DELETE", c+"/notes/"+said.Text("messages.0.id"), "").Want(http.StatusNoContent).Header().Get("Slipbox-Sources")
 		var texts []string
 		for id := range strings.SplitSeq(named, ",") {
 			if id = strings.TrimSpace(id); id != "" {
-				texts = append(texts, b.call(t, "one", "GET", c+"/notes/"+id, "").want(http.StatusOK).text("content"))
+				texts = append(texts, b.Call(t, "one", "GET", c+"/notes/"+id, "").Want(http.StatusOK).Text("content"))
 			}
 		}
 		slices.Sort(texts)
@@ -38,15 +38,15 @@ func TestDeletionNamesAnswers(t *testing.T) {
 // A key whose messages were erased is refused, with and without waiting.
 func TestErasedMessagesUnderAKey(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	for _, policy := range []string{"mem0", "amem"} {
 		c := "/v1/collections/key-" + policy
-		b.call(t, "one", "POST", "/v1/collections", `{"name":"key-`+policy+`","policy":"`+policy+`"}`).want(http.StatusCreated)
+		b.Call(t, "one", "POST", "/v1/collections", `{"name":"key-`+policy+`","policy":"`+policy+`"}`).Want(http.StatusCreated)
 		body := `{"messages":[{"role":"user","content":"My locker is 47K1 in the cellar."}]}`
-		said := b.call(t, "one", "POST", c+"/messages?wait=evolved", body, "Idempotency-Key", "k").want(http.StatusAccepted)
-		b.call(t, "one", "DELETE", c+"/notes/"+said.text("messages.0.id")+"?erase=true", "").want(http.StatusOK)
+		said := b.Call(t, "one", "POST", c+"/messages?wait=evolved", body, "Idempotency-Key", "k").Want(http.StatusAccepted)
+		b.Call(t, "one", "DELETE", c+"/notes/"+said.Text("messages.0.id")+"?erase=true", "").Want(http.StatusOK)
 		for _, query := range []string{"", "?wait=evolved"} {
-			if got := b.call(t, "one", "POST", c+"/messages"+query, body, "Idempotency-Key", "k"); got.Code != http.StatusUnprocessableEntity && got.Code != http.StatusConflict {
+			if got := b.Call(t, "one", "POST", c+"/messages"+query, body, "Idempotency-Key", "k"); got.Code != http.StatusUnprocessableEntity && got.Code != http.StatusConflict {
 				t.Errorf("%s%s: %d %s", policy, query, got.Code, got.Body)
 			}
 		}
@@ -57,8 +57,8 @@ func TestErasedMessagesUnderAKey(t *testing.T) {
 // sentence is answered without it.
 func TestDeletedUnderAKey(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	space, layered, facts := b.space(t, "plain", "amem"), b.space(t, "layers", "layered"), b.space(t, "facts", "mem0")
+	b := apptest.New(t)
+	space, layered, facts := b.Space(t, "plain", "amem"), b.Space(t, "layers", "layered"), b.Space(t, "facts", "mem0")
 	shared := "/v1/blocks"
 	for name, x := range map[string]struct{ path, body string }{
 		"a note":         {space + "/notes", `{"content":"My locker is 47K1."}`},
@@ -66,41 +66,41 @@ func TestDeletedUnderAKey(t *testing.T) {
 		"messages":       {space + "/messages", `{"messages":[{"content":"My locker is 47K1."}]}`},
 		"a shared block": {shared, `{"label":"locker","value":"47K1"}`},
 	} {
-		first := b.call(t, "one", "POST", x.path, x.body, "Idempotency-Key", "key "+name)
+		first := b.Call(t, "one", "POST", x.path, x.body, "Idempotency-Key", "key "+name)
 		if first.Code >= 300 {
 			t.Fatalf("%s: %d %s", name, first.Code, first.Body)
 		}
-		if again := b.call(t, "one", "POST", x.path, x.body, "Idempotency-Key", "key "+name); again.Code != first.Code {
+		if again := b.Call(t, "one", "POST", x.path, x.body, "Idempotency-Key", "key "+name); again.Code != first.Code {
 			t.Errorf("%s, again: %d %s", name, again.Code, again.Body)
 		}
 		switch name {
 		case "a shared block":
-			b.call(t, "one", "DELETE", shared+"/"+first.text("id"), "").want(http.StatusNoContent)
+			b.Call(t, "one", "DELETE", shared+"/"+first.Text("id"), "").Want(http.StatusNoContent)
 		case "an item":
-			for i := range first.length("stored") {
-				b.call(t, "one", "DELETE", layered+"/notes/"+first.text(fmt.Sprintf("stored.%d.note", i)), "")
+			for i := range first.Length("stored") {
+				b.Call(t, "one", "DELETE", layered+"/notes/"+first.Text(fmt.Sprintf("stored.%d.note", i)), "")
 			}
 		case "messages":
-			b.call(t, "one", "DELETE", space+"/notes/"+first.text("messages.0.id"), "").want(http.StatusNoContent)
+			b.Call(t, "one", "DELETE", space+"/notes/"+first.Text("messages.0.id"), "").Want(http.StatusNoContent)
 		default:
-			b.call(t, "one", "DELETE", space+"/notes/"+first.text("note.id"), "").want(http.StatusNoContent)
+			b.Call(t, "one", "DELETE", space+"/notes/"+first.Text("note.id"), "").Want(http.StatusNoContent)
 		}
-		got := b.call(t, "one", "POST", x.path, x.body, "Idempotency-Key", "key "+name)
+		got := b.Call(t, "one", "POST", x.path, x.body, "Idempotency-Key", "key "+name)
 		if got.Code != http.StatusConflict && got.Code != http.StatusUnprocessableEntity || strings.Contains(got.Body.String(), "47K1") {
 			t.Errorf("%s, deleted: %d %s", name, got.Code, got.Body)
 		}
 	}
 	body := `{"kind":"message","content":"My locker is 47K1 in the cellar. I row every day.","attributes":{"role":"user"}}`
-	note := b.call(t, "one", "POST", facts+"/notes", body, "Idempotency-Key", "k").want(http.StatusCreated)
-	b.runJobs(t)
-	list := b.call(t, "one", "GET", facts+"/notes?kind=fact", "").want(http.StatusOK)
-	for i, said := range list.contents() {
+	note := b.Call(t, "one", "POST", facts+"/notes", body, "Idempotency-Key", "k").Want(http.StatusCreated)
+	b.RunJobs(t)
+	list := b.Call(t, "one", "GET", facts+"/notes?kind=fact", "").Want(http.StatusOK)
+	for i, said := range list.Texts("items.*.content") {
 		if strings.Contains(said, "47K1") {
-			b.call(t, "one", "DELETE", facts+"/notes/"+list.text(fmt.Sprintf("items.%d.id", i)), "").want(http.StatusNoContent)
+			b.Call(t, "one", "DELETE", facts+"/notes/"+list.Text(fmt.Sprintf("items.%d.id", i)), "").Want(http.StatusNoContent)
 		}
 	}
-	now := b.call(t, "one", "GET", facts+"/notes/"+note.text("note.id"), "").want(http.StatusOK).text("content")
-	got := b.call(t, "one", "POST", facts+"/notes", body, "Idempotency-Key", "k").want(http.StatusCreated).text("note.content")
+	now := b.Call(t, "one", "GET", facts+"/notes/"+note.Text("note.id"), "").Want(http.StatusOK).Text("content")
+	got := b.Call(t, "one", "POST", facts+"/notes", body, "Idempotency-Key", "k").Want(http.StatusCreated).Text("note.content")
 	if !strings.HasPrefix(now, "[redacted: deleted] ") || got != now {
 		t.Errorf("%q, and by the key %q", now, got)
 	}
@@ -110,21 +110,21 @@ func TestDeletedUnderAKey(t *testing.T) {
 // What was said to people is found.
 func TestCallsAreNotFound(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
+	b := apptest.New(t)
 	c := b.Agent(t, "agent", `{}`)
-	b.Script(apptest.Calls(t, "archival_search", args{"query": "lantern", "request_heartbeat": true}), apptest.Calls(t, "send_message", args{"message": "The lantern hangs in the hall."}))
+	b.Script(apptest.Calls(t, "archival_search", map[string]any{"query": "lantern", "request_heartbeat": true}), apptest.Calls(t, "send_message", map[string]any{"message": "The lantern hangs in the hall."}))
 	b.Says(t, c, "Where is the lantern?")
-	b.runJobs(t)
+	b.RunJobs(t)
 	hasCalls := func(body string) bool {
 		return strings.Contains(body, `\"calls\"`) || strings.Contains(body, "archival_search")
 	}
-	_, byMCP := connectMCP(t, b.listen(t), "one", "").use("search_notes", map[string]any{"collection": "agent", "query": "lantern", "k": 50})
+	_, byMCP := connectMCP(t, listen(t, b), "one", "").use("search_notes", map[string]any{"collection": "agent", "query": "lantern", "k": 50})
 	for name, got := range map[string]string{
-		"search":    b.call(t, "one", "POST", c+"/search", `{"query":"lantern","k":50}`).want(http.StatusOK).Body.String(),
-		"by words":  b.call(t, "one", "POST", c+"/search", `{"query":"lantern calls archival_search","mode":"lexical","k":50}`).want(http.StatusOK).Body.String(),
-		"of a kind": b.call(t, "one", "POST", c+"/search", `{"query":"lantern","k":50,"filter":{"field":"kind","op":"eq","value":"message"}}`).want(http.StatusOK).Body.String(),
-		"messages":  b.call(t, "one", "GET", c+"/messages?query=lantern", "").want(http.StatusOK).Body.String(),
-		"context":   b.call(t, "one", "POST", c+"/context", `{"query":"lantern","token_budget":4000}`).want(http.StatusOK).Body.String(),
+		"search":    b.Call(t, "one", "POST", c+"/search", `{"query":"lantern","k":50}`).Want(http.StatusOK).Body.String(),
+		"by words":  b.Call(t, "one", "POST", c+"/search", `{"query":"lantern calls archival_search","mode":"lexical","k":50}`).Want(http.StatusOK).Body.String(),
+		"of a kind": b.Call(t, "one", "POST", c+"/search", `{"query":"lantern","k":50,"filter":{"field":"kind","op":"eq","value":"message"}}`).Want(http.StatusOK).Body.String(),
+		"messages":  b.Call(t, "one", "GET", c+"/messages?query=lantern", "").Want(http.StatusOK).Body.String(),
+		"context":   b.Call(t, "one", "POST", c+"/context", `{"query":"lantern","token_budget":4000}`).Want(http.StatusOK).Body.String(),
 		"MCP":       byMCP,
 	} {
 		if hasCalls(got) || !strings.Contains(got, "The lantern hangs in the hall.") {
@@ -132,11 +132,11 @@ func TestCallsAreNotFound(t *testing.T) {
 		}
 	}
 	for _, body := range []string{`{"query":"lantern","k":50,"filter":{"field":"attributes.role","op":"eq","value":"assistant"}}`} {
-		if got := b.call(t, "one", "POST", c+"/search", body).want(http.StatusOK).Body.String(); !hasCalls(got) {
+		if got := b.Call(t, "one", "POST", c+"/search", body).Want(http.StatusOK).Body.String(); !hasCalls(got) {
 			t.Errorf("the calls are not found by their role: %.1500s", got)
 		}
 	}
-	if got := b.call(t, "one", "GET", c+"/messages?query=lantern&role=tool", "").want(http.StatusOK); got.length("items") == 0 {
+	if got := b.Call(t, "one", "GET", c+"/messages?query=lantern&role=tool", "").Want(http.StatusOK); got.Length("items") == 0 {
 		t.Errorf("the results are not found by their role: %s", got.Body)
 	}
 }

@@ -5,26 +5,28 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/internal/apptest"
 )
 
 // searchIDs returns the ids of the hits of a search.
-func searchIDs(t *testing.T, b *system, c, query, mode string) (out []string, answerable any) {
+func searchIDs(t *testing.T, b *apptest.System, c, query, mode string) (out []string, answerable any) {
 	t.Helper()
-	got := b.call(t, "one", "POST", c+"/search", `{"query":`+mustJSON(t, query)+`,"mode":"`+mode+`","k":10}`).want(http.StatusOK)
-	for i := range got.length("hits") {
-		out = append(out, got.text("hits."+strconv.Itoa(i)+".note.id"))
+	got := b.Call(t, "one", "POST", c+"/search", `{"query":`+apptest.JSON(t, query)+`,"mode":"`+mode+`","k":10}`).Want(http.StatusOK)
+	for i := range got.Length("hits") {
+		out = append(out, got.Text("hits."+strconv.Itoa(i)+".note.id"))
 	}
-	return out, got.at("answerable")
+	return out, got.At("answerable")
 }
 
 // A word is found with the small words that its language writes together with it, with and without its marks, and as a part
 // of a compound; whole words are first.
 func TestWordsInsideOfWordsAreFound(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
 	add := func(content string) string {
-		return b.call(t, "one", "POST", c+"/notes", `{"content":`+mustJSON(t, content)+`,"infer":false}`).want(http.StatusCreated).text("note.id")
+		return b.Call(t, "one", "POST", c+"/notes", `{"content":`+apptest.JSON(t, content)+`,"infer":false}`).Want(http.StatusCreated).Text("note.id")
 	}
 	add("Nothing of all this is here.")
 	for _, tt := range []struct{ note, query string }{
@@ -64,13 +66,13 @@ func TestWordsInsideOfWordsAreFound(t *testing.T) {
 // Emoji are words in both modes. What no note can have is not answerable.
 func TestEmojiAreWordsAndRandomLettersAreNot(t *testing.T) {
 	t.Parallel()
-	b := newSystem(t)
-	c := b.collection(t, "one", "space")
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
 	ids := map[string]string{}
 	for sign, content := range map[string]string{
 		"🎂": "Tomorrow is my birthday 🎂🎂", "🍕": "we had 🍕 again", "👍": "sure 👍🏽", "🇵🇹": "back from there 🇵🇹", "❤": "my bike ❤️", "🧑": "she is a 🧑‍🚀 now", "": "The ferry leaves at seven.",
 	} {
-		ids[sign] = b.call(t, "one", "POST", c+"/notes", `{"content":`+mustJSON(t, content)+`,"infer":false}`).want(http.StatusCreated).text("note.id")
+		ids[sign] = b.Call(t, "one", "POST", c+"/notes", `{"content":`+apptest.JSON(t, content)+`,"infer":false}`).Want(http.StatusCreated).Text("note.id")
 	}
 	for _, mode := range []string{"lexical", "hybrid"} {
 		for query, sign := range map[string]string{"🎂": "🎂", "🍕🍕": "🍕", "👍": "👍", "👍🏿": "👍", "🇵🇹": "🇵🇹", "❤️": "❤", "♥️❤": "❤", "🚀": "🧑"} {
@@ -80,13 +82,13 @@ func TestEmojiAreWordsAndRandomLettersAreNot(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"🦖", "🇵🇷", "asdfghjkl", "xkqjz wvvq", "цщфжкх", "?", "€ →", "zzzzzzzz"} {
-		got := b.call(t, "one", "POST", c+"/search", `{"query":`+mustJSON(t, query)+`}`).want(http.StatusOK)
-		if got.length("hits") > 0 && got.number("answerable") != 0 {
-			t.Errorf("%q is answerable with %v", query, got.at("answerable"))
+		got := b.Call(t, "one", "POST", c+"/search", `{"query":`+apptest.JSON(t, query)+`}`).Want(http.StatusOK)
+		if got.Length("hits") > 0 && got.Number("answerable") != 0 {
+			t.Errorf("%q is answerable with %v", query, got.At("answerable"))
 		}
-		context := b.call(t, "one", "POST", c+"/context", `{"query":`+mustJSON(t, query)+`,"min_answerable":0.01}`).want(http.StatusOK)
-		if context.text("text") != "" {
-			t.Errorf("%q has the context %q", query, context.text("text"))
+		context := b.Call(t, "one", "POST", c+"/context", `{"query":`+apptest.JSON(t, query)+`,"min_answerable":0.01}`).Want(http.StatusOK)
+		if context.Text("text") != "" {
+			t.Errorf("%q has the context %q", query, context.Text("text"))
 		}
 	}
 }

@@ -607,6 +607,17 @@ func (a Response) Number(path string) float64 {
 	return n
 }
 
+// Texts returns the texts of a list, by a path in which * is any of its elements: items.*.id.
+func (a Response) Texts(path string) []string {
+	a.T.Helper()
+	list, field, _ := strings.Cut(path, ".*")
+	out := []string{}
+	for i := range a.Length(list) {
+		out = append(out, a.Text(fmt.Sprintf("%s.%d%s", list, i, field)))
+	}
+	return out
+}
+
 // Length returns how long a list of the answer is by its dotted path.
 func (a Response) Length(path string) int {
 	a.T.Helper()
