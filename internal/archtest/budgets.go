@@ -13,7 +13,7 @@ func Budgets() map[string]int {
 		"internal/api/mem0":                         2800,
 		"internal/api/table":                        100,
 		"internal/api/docs":                         750,
-		"internal/mcp":                              2900,
+		"internal/mcp":                              2875,
 		"internal/oauth":                            1100,
 		"internal/console":                          120,
 		"internal/worker":                           750,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -104,11 +105,7 @@ func (a *diffAnswer) text() string {
 	return out + b.String()
 }
 
-func diff(c *call) (answer, error) {
-	path, query, err := c.collection()
-	if err != nil {
-		return nil, err
-	}
+func diff(c *call, path string, query url.Values) (answer, error) {
 	c.addQuery(query)
 	var got struct {
 		Items []struct {
@@ -121,7 +118,7 @@ func diff(c *call) (answer, error) {
 		Links      []linkChange `json:"links"`
 		NextCursor string       `json:"next_cursor"`
 	}
-	if _, err = c.send(Request{Method: http.MethodGet, Path: path + "/diff"}, query, &got); err != nil {
+	if _, err := c.send(Request{Method: http.MethodGet, Path: path + "/diff"}, query, &got); err != nil {
 		return nil, err
 	}
 	out := &diffAnswer{Changes: []noteChange{}, Links: got.Links, NextCursor: got.NextCursor}
@@ -236,11 +233,7 @@ func (a *mergeAnswer) text() string {
 	return b.String()
 }
 
-func merge(c *call) (answer, error) {
-	path, query, err := c.collection()
-	if err != nil {
-		return nil, err
-	}
+func merge(c *call, path string, query url.Values) (answer, error) {
 	body, err := c.body()
 	if err != nil {
 		return nil, err

@@ -131,6 +131,17 @@ func (c *call) note() (string, url.Values, error) {
 	return path + "/notes/" + url.PathEscape(id), query, nil
 }
 
+// at returns what a tool runs on the collection or the note that a call names.
+func at(named func(*call) (string, url.Values, error), run func(c *call, path string, query url.Values) (answer, error)) func(*call) (answer, error) {
+	return func(c *call) (answer, error) {
+		path, query, err := named(c)
+		if err != nil {
+			return nil, err
+		}
+		return run(c, path, query)
+	}
+}
+
 // body returns the arguments that are fields of the body.
 func (c *call) body() ([]byte, error) {
 	out := map[string]json.RawMessage{}

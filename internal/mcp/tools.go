@@ -82,11 +82,11 @@ func definitions() []definition {
 		{
 			name: "add_note", title: "Add a note", operation: "createNote", target: targetCollection, kind: adds, output: outNote,
 			description: "Adds a note to a collection that exists. The policy then describes and links it.",
-			fields:      []string{"content", "context", "keywords", "tags", "category", "attributes", "importance", "occurred_at", "expires_at", "ttl_seconds", "infer", "on_duplicate", "wait"}, required: []string{"content"}, run: addNote,
+			fields:      []string{"content", "context", "keywords", "tags", "category", "attributes", "importance", "occurred_at", "expires_at", "ttl_seconds", "infer", "on_duplicate", "wait"}, required: []string{"content"}, run: at((*call).collection, addNote),
 		},
 		{
 			name: "get_note", title: "Read a note", operation: "getNote", target: targetNote, kind: reads, output: outNote,
-			description: "Reads a note with its links.", fields: []string{"as_of"}, run: getNote,
+			description: "Reads a note with its links.", fields: []string{"as_of"}, run: at((*call).note, getNote),
 		},
 		{
 			name: "update_note", title: "Change a note", operation: "patchNote", target: targetNote, kind: replaces, output: outNote,
@@ -95,17 +95,17 @@ func definitions() []definition {
 		},
 		{
 			name: "delete_note", title: "Delete a note", operation: "deleteNote", target: targetNote, kind: replaces, output: outDeleted,
-			description: "Deletes a note; erase removes every version for good.", own: map[string]string{argErase: schemaErase}, run: deleteNote,
+			description: "Deletes a note; erase removes every version for good.", own: map[string]string{argErase: schemaErase}, run: at((*call).note, deleteNote),
 		},
 		{
 			name: "link_notes", title: "Link notes", operation: "putLinks", target: targetNote, kind: replaces, output: outLinks,
 			description: "Adds links from a note to others, or changes those with the same target and relation.",
-			fields:      []string{"links"}, required: []string{"links"}, run: linkNotes,
+			fields:      []string{"links"}, required: []string{"links"}, run: at((*call).note, linkNotes),
 		},
 		{
 			name: "add_messages", title: "Add messages", operation: "addMessages", target: targetCollection, kind: adds, output: outMessages,
 			description: "Adds messages of a conversation to a collection that exists. Its policy learns from them; with wait \"evolved\" the answer has what it learned.",
-			fields:      []string{"messages", "infer", "on_duplicate", "wait"}, own: map[string]string{"messages": schemaMessages}, required: []string{"messages"}, run: addMessages,
+			fields:      []string{"messages", "infer", "on_duplicate", "wait"}, own: map[string]string{"messages": schemaMessages}, required: []string{"messages"}, run: at((*call).collection, addMessages),
 		},
 		{
 			name: "list_collections", title: "List collections", operation: "listCollections", kind: reads, output: outCollections,
@@ -114,18 +114,18 @@ func definitions() []definition {
 		{
 			name: "fork", title: "Fork a memory", operation: "cloneCollection", target: targetCollection, kind: adds, output: outCollection,
 			description: "Makes a fork, at once: it reads the memory as it is now, and neither sees what is written to the other later. diff shows what the fork changed, merge brings it back.",
-			fields:      []string{"name", "at_revision", "ttl_seconds"}, run: fork,
+			fields:      []string{"name", "at_revision", "ttl_seconds"}, run: at((*call).collection, fork),
 		},
 		{
 			name: "diff", title: "Compare memories", operation: "diffCollection", target: targetCollection, kind: reads, output: outDiff,
 			description: "Shows what differs between a fork and its base, two forks (against), or two revisions of one memory (against_at): notes and links that were added, removed or changed.",
-			fields:      []string{"against", "at", "against_at", "kind", "limit", "cursor"}, run: diff,
+			fields:      []string{"against", "at", "against_at", "kind", "limit", "cursor"}, run: at((*call).collection, diff),
 		},
 		{
 			name: "merge", title: "Merge memories", operation: "mergeCollection", target: targetCollection, kind: replaces, output: outMerged,
 			description: "Takes over what another memory of the same lineage (from), such as a fork, has changed. Refused with the conflicts where both changed a field, unless strategy decides. dry_run changes nothing; with review a person approves it.",
 			fields:      []string{"from", "strategy", "notes", "kinds", "min_confidence", "min_age_seconds", "dry_run", "review", "approve_from", "wait"},
-			required:    []string{"from"}, run: merge,
+			required:    []string{"from"}, run: at((*call).collection, merge),
 		},
 		{
 			name: "clone_collection", title: "Clone a collection", operation: "cloneCollection", target: targetName, kind: adds, output: outCollection,
@@ -134,7 +134,7 @@ func definitions() []definition {
 		},
 		{
 			name: "note_history", title: "History of a note", operation: "getNoteHistory", target: targetNote, kind: reads, output: outHistory,
-			description: "Lists the versions of a note, newest first: what it said, who changed it and why.", fields: []string{"limit", "cursor", "as_of"}, run: noteHistory,
+			description: "Lists the versions of a note, newest first: what it said, who changed it and why.", fields: []string{"limit", "cursor", "as_of"}, run: at((*call).note, noteHistory),
 		},
 	}
 }
@@ -369,11 +369,7 @@ type created struct {
 	} `json:"job"`
 }
 
-func addNote(c *call) (answer, error) {
-	path, query, err := c.collection()
-	if err != nil {
-		return nil, err
-	}
+func addNote(c *call, path string, query url.Values) (answer, error) {
 	body, err := c.body()
 	if err != nil {
 		return nil, err
@@ -386,14 +382,10 @@ func addNote(c *call) (answer, error) {
 
 const headerRedacted = "Slipbox-Redacted"
 
-func getNote(c *call) (answer, error) {
-	path, query, err := c.note()
-	if err != nil {
-		return nil, err
-	}
+func getNote(c *call, path string, query url.Values) (answer, error) {
 	c.addQuery(query)
 	var got note
-	_, err = c.send(Request{Method: http.MethodGet, Path: path}, query, &got)
+	_, err := c.send(Request{Method: http.MethodGet, Path: path}, query, &got)
 	return &noteAnswer{Note: got, Revision: got.Revision}, err
 }
 
@@ -405,11 +397,7 @@ func updateNote(c *call) (answer, error) {
 	return &noteAnswer{Note: *got, Revision: got.Revision, did: "Changed"}, nil
 }
 
-func deleteNote(c *call) (answer, error) {
-	path, query, err := c.note()
-	if err != nil {
-		return nil, err
-	}
+func deleteNote(c *call, path string, query url.Values) (answer, error) {
 	id, err := c.text(argNote)
 	if err != nil {
 		return nil, err
@@ -424,11 +412,7 @@ func deleteNote(c *call) (answer, error) {
 // linkTries is how often links are merged when the note changes meanwhile.
 const linkTries = 3
 
-func linkNotes(c *call) (answer, error) {
-	path, query, err := c.note()
-	if err != nil {
-		return nil, err
-	}
+func linkNotes(c *call, path string, query url.Values) (answer, error) {
 	var added []json.RawMessage
 	if err := json.Unmarshal(c.args["links"], &added); err != nil {
 		return nil, invalid("links", "must be a list of links")
@@ -498,11 +482,7 @@ func (a *accepted) answer(head Response) *messagesAnswer {
 	return out
 }
 
-func addMessages(c *call) (answer, error) {
-	path, query, err := c.collection()
-	if err != nil {
-		return nil, err
-	}
+func addMessages(c *call, path string, query url.Values) (answer, error) {
 	body, err := c.body()
 	if err != nil {
 		return nil, err
@@ -532,11 +512,7 @@ func cloneCollection(c *call) (answer, error) {
 	return c.clone(pathCollections+"/"+url.PathEscape(ref), nil)
 }
 
-func fork(c *call) (answer, error) {
-	path, query, err := c.collection()
-	if err != nil {
-		return nil, err
-	}
+func fork(c *call, path string, query url.Values) (answer, error) {
 	return c.clone(path, query)
 }
 
@@ -567,11 +543,7 @@ func (c *call) clone(path string, query url.Values) (answer, error) {
 	return &collectionAnswer{collection: flat(got.collection)}, err
 }
 
-func noteHistory(c *call) (answer, error) {
-	path, query, err := c.note()
-	if err != nil {
-		return nil, err
-	}
+func noteHistory(c *call, path string, query url.Values) (answer, error) {
 	c.addQuery(query)
 	var got struct {
 		Items []struct {
@@ -583,7 +555,7 @@ func noteHistory(c *call) (answer, error) {
 		} `json:"items"`
 		NextCursor string `json:"next_cursor"`
 	}
-	_, err = c.send(Request{Method: http.MethodGet, Path: path + "/history"}, query, &got)
+	_, err := c.send(Request{Method: http.MethodGet, Path: path + "/history"}, query, &got)
 	out := &historyAnswer{Versions: []version{}, NextCursor: got.NextCursor}
 	for _, v := range got.Items {
 		v.Content = v.Note.Content
