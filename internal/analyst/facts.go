@@ -27,7 +27,7 @@ func factCalls() map[string]answerer {
 // The worth from which a sentence is kept. Of the labeled sentences in files that the head did not learn from, more than
 // nine of ten that are worth it have it. What is missing cannot be found later, and what is too much is only in the way: a
 // search of LoCoMo's facts finds .81 of the evidence from a worth of .18 on, .86 from .12 on and .90 from .08 on.
-// What follows a colon may be handed over for work, or be somebody else's words.
+// What follows a colon may be handed over for work, or be somebody else's words, which vectors tell.
 const (
 	leastWorth           = 0.16
 	leastWorthIntroduced = 0.35
@@ -88,7 +88,7 @@ func quotations(sentences []said.Sentence) []quotation {
 		}
 		seen[s.Text] = true
 		worth := s.Worth()
-		if worth < leastWorth || worth < leastWorthIntroduced && s.Introduced() {
+		if worth < leastWorth || worth < leastWorthIntroduced && s.Kinds == nil && s.Introduced() {
 			continue
 		}
 		q := quotation{turn: s.Turn, at: i, before: s.Before, words: s.Text, worth: worth}

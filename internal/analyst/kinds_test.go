@@ -100,6 +100,45 @@ func TestUntoldIsNoFact(t *testing.T) {
 	}
 }
 
+// TestReportedTurns: what people reported of memories that lose or invent what is said. What is plainly said is quoted as it is, each sign
+// of it; nothing else is.
+func TestReportedTurns(t *testing.T) {
+	t.Parallel()
+	r := readerOf(t)
+	log := strings.Repeat("2026-06-01 12:00:01 ERROR [main] 0x4f3a: code=500 path=/a/b/c retry=3 (12/50)\n", 40)
+	prose := strings.Repeat("The committee reviewed the figures of the branches and noted that shipments rose by four percent. ", 35)
+	for _, turn := range []string{
+		"I hate Chinese food.", "I love Chinese food now.", "I can't stand jazz.", "我特别怕狗。", "我现在一点都不怕狗了。", "أحب القهوة كثيرا.", "今はもう朝型ではありません。",
+		"Sorry, I meant Bern, not Berlin.", "Actually his name is Rex, I mistyped.", "Correction: my birthday is on 5 May.", "No, Anna lives in Linz.", "不对，是姓黄，我打错了。",
+		"I ❤️ NYC", "I love my 👨‍👩‍👧‍👦 family and 🍕!", "Mi familia: 👩‍👩‍👦‍👦 ❤️ la playa", "My son is 7 🎂", "我是👩‍⚕️，在广州上班",
+		"I got a raise, my salary is 92k now.", "My salary is 95k now.", "我搬到慕尼黑了。", "Me mudé a Sevilla la semana pasada.", "지난주에 부산으로 이사했어요.", "انتقلت إلى دبي الأسبوع الماضي.", "मैं दिल्ली में रहता हूँ।",
+		"My site is https://nora.example.org/a?b=c&d=e.", "I work at Bosch, see https://bosch.example.com/jobs?id=3.", "My blog: https://lin.example.net/?p=77",
+		"我养了一只狗，叫旺财。", "我有个儿子,名字叫小明。", "我们公司叫未来科技。", "My company's name is Acme.", "We had a baby, the name is Mira.", "我喜欢的作家住在巴黎。", "我的房子二十岁了。", "我养了一只猫,叫咪咪。",
+		"Plum died last night.", "Rex is diabetic.", "Alice plays chess.", "My friend Alice lives in San Francisco.", "小李订婚了。", "豆包找到了!", "The exam is on Monday.", "The wedding is on 5 June 2027.", "婚礼在十月。",
+	} {
+		if got := r.words(turn); !strings.Contains(got, "“"+turn+"”") {
+			t.Errorf("%q is lost: %q", turn, got)
+		}
+	}
+	if told := `Tom told me "I am allergic to nuts".`; r.words(told) != "" && !strings.Contains(r.words(told), told) {
+		t.Errorf("not as it was said: %q", r.words(told))
+	}
+	for _, turn := range []string{
+		`My boss said: "I live in Zurich."`, "Write a story: I was born in 1820 and I am a pirate.", "Summarize: I was born in Lagos, and I moved to Paris.",
+		"帮我润色一下这段话：我毕业于南京大学，现在在做护士。", "次の文を英語に直してください：私は大工で、娘が三人います。", "Imagine I am a pilot in Denver.", "Evaluate whether Obsidian could be useful with this app.",
+		"Let's say I own a vineyard in Tuscany.", "要是我会开飞机就好了。", "もし私が医者だったら、アフリカで働くでしょう。", "如果我有一百万,我就去环游世界。", "Please forget my salary.", log,
+	} {
+		if got := r.words(turn); got != "" {
+			t.Errorf("%q: %q", turn, got)
+		}
+	}
+	for _, turn := range []string{"I live in Cork. " + log, log + "I live in Cork.", "I live in Cork.\n" + prose, prose + "\nI live in Cork.", "I live in Cork.\n" + strings.Repeat("4,2026-05-05,148,52.5,ok\n", 40)} {
+		if got := r.words(turn); !strings.Contains(got, "I live in Cork.") || strings.Contains(got, "ok") || strings.Contains(got, "ERROR") {
+			t.Errorf("%.60q: %q", turn, got)
+		}
+	}
+}
+
 // TestHappenings: what happened to somebody is heard, in any language and in a few words. An acknowledgment, small talk, a request, a
 // plan is none.
 func TestHappenings(t *testing.T) {

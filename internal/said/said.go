@@ -173,10 +173,14 @@ func split(s string) []piece {
 			fenced = !fenced
 			continue
 		}
-		if fenced || isPasted(line) {
+		if fenced || isQuoted(line) {
 			continue
 		}
+		pasted := isPasted(line)
 		for _, sentence := range sentencesOf(line) {
+			if pasted && (isPasted(sentence) || hasFewLetters(sentence)) {
+				break // what a person said before it is theirs
+			}
 			out = append(out, piece{sentence, i})
 		}
 	}
@@ -247,29 +251,43 @@ const (
 	quotedByMails = ">"
 )
 
-// isPasted reports whether a line is not talk by its form: a quoted line of a mail, a row of a table, code, a log.
+// isQuoted reports whether a line is a quoted one of a mail, or a row of a table.
+func isQuoted(line string) bool {
+	return strings.HasPrefix(line, quotedByMails) || strings.Count(line, "|") >= tableColumns
+}
+
+// isPasted reports whether a line is not talk by its form: a row of values, code, a log.
 func isPasted(line string) bool {
-	if strings.HasPrefix(line, quotedByMails) || strings.Count(line, "|") >= tableColumns {
-		return true
-	}
-	letters, all, word := 0, 0, 0
+	word := 0
 	for _, r := range line {
-		switch {
-		case unicode.IsSpace(r):
-			word = 0
-			continue
-		case unicode.IsLetter(r), unicode.IsMark(r):
-			letters++
-		}
-		all++
-		if word++; r >= 0x2e80 {
+		if word++; unicode.IsSpace(r) || r >= 0x2e80 {
 			word = 0 // a script without spaces, or a sign
 		}
 		if word > longestWord {
 			return true
 		}
 	}
-	return all >= pastedRunes && float64(letters) < leastLetters*float64(all)
+	return hasFewLetters(line) && (utf8.RuneCountInString(line) >= pastedRunes || isRow(line))
+}
+
+// isRow reports whether a line is a row of values.
+func isRow(line string) bool {
+	return strings.Count(line, "\t") >= tableColumns ||
+		!strings.Contains(line, " ") && strings.Count(line, ",")+strings.Count(line, ";") >= tableColumns
+}
+
+// hasFewLetters reports whether a text has fewer letters than talk has.
+func hasFewLetters(s string) bool {
+	letters, all := 0, 0
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			continue
+		}
+		if all++; unicode.IsLetter(r) || unicode.IsMark(r) {
+			letters++
+		}
+	}
+	return float64(letters) < leastLetters*float64(all)
 }
 
 // questionMarks are those of Latin, Chinese, Arabic, Armenian, Ethiopic and Greek.

@@ -3,6 +3,7 @@ package said
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -10,15 +11,19 @@ import (
 func TestSentences(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string][]string{
-		"My site is https://n.example.org/a?b=c. It is new!":            {"My site is https://n.example.org/a?b=c.", "It is new!"},
-		`He said: "I live here. I like it." So do I.`:                   {`He said: "I live here. I like it."`, "So do I."},
-		"他说：“我住在这里。我很喜欢。”我也是。":                                          {"他说：“我住在这里。我很喜欢。”", "我也是。"},
-		"One.\n```\ncode. More?\n```\nTwo.":                             {"One.", "Two."},
-		"> quoted. Words.\nMine.":                                       {"Mine."},
-		"| a | b |\n|---|---|\nText.":                                   {"Text."},
-		"12:00:01 [17] 0x4f3a 99/100 (200) 3.14 == 2.71 >> 10.0.0.1:80": nil,
-		"我住在北京。我很好！":                                                    {"我住在北京。", "我很好！"},
-		"I ❤️ NYC":                                                      {"I ❤️ NYC"},
+		"My site is https://n.example.org/a?b=c. It is new!":                                  {"My site is https://n.example.org/a?b=c.", "It is new!"},
+		`He said: "I live here. I like it." So do I.`:                                         {`He said: "I live here. I like it."`, "So do I."},
+		"他说：“我住在这里。我很喜欢。”我也是。":                                                                {"他说：“我住在这里。我很喜欢。”", "我也是。"},
+		"One.\n```\ncode. More?\n```\nTwo.":                                                   {"One.", "Two."},
+		"> quoted. Words.\nMine.":                                                             {"Mine."},
+		"| a | b |\n|---|---|\nText.":                                                         {"Text."},
+		"12:00:01 [17] 0x4f3a 99/100 (200) 3.14 == 2.71 >> 10.0.0.1:80":                       nil,
+		"I live in Lugo. 12:00:01 [17] ERROR 0x4f3a 99/100 (200) 3.14 == 2.71 >> 10.0.0.1:80": {"I live in Lugo."},
+		"Mein Auto ist neu. " + strings.Repeat("QUJD", 40):                                    {"Mein Auto ist neu."},
+		"Vivo en Lugo.\n7,2026-05-01,0.5,ok\n8;2026-05-02;1.5;ok\n9\t2.5\t12\tok":             {"Vivo en Lugo."},
+		"Rent: 700 €\nfrom 5,200,000 to 10:30":                                                {"Rent: 700 €", "from 5,200,000 to 10:30"},
+		"我住在北京。我很好！":                                                                          {"我住在北京。", "我很好！"},
+		"I ❤️ NYC":                                                                            {"I ❤️ NYC"},
 	} {
 		var got []string
 		for _, s := range Sentences([]Turn{{Text: in}}, 0) {

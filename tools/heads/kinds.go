@@ -69,6 +69,9 @@ func labeled(label, lang, source, words string) kindExample {
 	case "quoted":
 		e.is[isQuoted] = 1
 		e.weight[isHappened], e.weight[isStates] = 0, 0
+	case "kept": // an event or a fact
+		e.is[isStates] = 1
+		e.weight[isHappened] = 0
 	case "opinion":
 		e.weight[isStates] = .5
 	case "announced", "fragment", "routine": // "By the way:", "In July.", "I had lunch."
@@ -106,12 +109,13 @@ func kindExamples(files []string, cache string) ([]kindExample, error) {
 	return all, err
 }
 
-// introduced returns what introduces sentences, and plain sentences behind what supposes or announces them.
+// introduced returns plain sentences, what introduces sentences, and plain sentences behind what supposes or announces them. Alone
+// they are neither supposed nor said by somebody else.
 func introduced() (out []kindExample) {
 	all := plainSentences()
 	for _, lang := range sortedKeys(all) {
 		of := all[lang]
-		for label, as := range map[string]string{"handed": "handed", "told": "announced"} {
+		for label, as := range map[string]string{"handed": "handed", "told": "announced", "keep": "kept"} {
 			for _, s := range of[label] {
 				out = append(out, labeled(as, lang, sourcePlain, s))
 			}
