@@ -20,9 +20,11 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/oauth"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -51,14 +53,11 @@ var uuidOrCursor = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a
 // newAttack fills the tenant of the credential "one", and takes what names its things.
 func newAttack(t *testing.T) *attack {
 	t.Helper()
-	a := &attack{System: apptest.New(t), t: t, rand: rand.New(rand.NewPCG(7, 34))}
-	away := a.Unmounted() // keys and tenants, which this system has none of
-	for _, op := range contracttest.Operations(t) {
-		if !slices.Contains(away, op.ID) {
-			a.ops = append(a.ops, op)
-		}
+	a := &attack{System: apptest.New(t, withAccess(t)), t: t, rand: rand.New(rand.NewPCG(7, 34))}
+	if away := a.Unmounted(); len(away) > 0 {
+		t.Fatalf("not served, and so not attacked: %v", away)
 	}
-	a.ops = append(a.ops, a.tools()...)
+	a.ops = slices.Concat(contracttest.Operations(t), a.tools(), a.programs())
 	for _, policy := range []string{"amem", "mem0", "memgpt", "memoryos", "layered"} {
 		path := "/v1/collections/" + a.Call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":"vault-%s","policy":%q}`, policy, policy)).Want(http.StatusCreated).Text("id")
 		for i := range 3 {
@@ -68,6 +67,9 @@ func newAttack(t *testing.T) *attack {
 		a.Call(t, "one", "POST", path+"/clone", fmt.Sprintf(`{"name":"fork-%s"}`, policy))
 	}
 	a.Call(t, "one", "POST", "/v1/collections", `{"name":"of-nora","external":{"user":"nora"}}`)
+	for _, agent := range []string{"", `"agent":"ada",`} {
+		a.Call(t, "one", "POST", "/v1/api-keys", `{`+agent+`"scopes":["notes:read"],"display_name":"`+attackMark+`"}`).Want(http.StatusCreated)
+	}
 	callMem0(t, a.System, "one", "POST", "/v3/memories/add/", `{"messages":[{"role":"user","content":"My `+attackMark+` lives in Oslo."}],"user_id":"nora","infer":false}`)
 	a.RunJobs(t)
 	seen := map[string]bool{"vault-amem": true, "fork-mem0": true, "user=nora": true, "of-nora": true}
@@ -84,6 +86,85 @@ func newAttack(t *testing.T) *attack {
 	a.loot = slices.Sorted(maps.Keys(seen))
 	return a
 }
+
+// withAccess serves keys, tokens, tenants, grants and programs that connect by OAuth, too. Beside the credentials of the tests it
+// accepts those that are made by requests.
+func withAccess(t *testing.T) func(*apptest.System, *api.Deps, *api.Config) {
+	t.Helper()
+	return func(b *apptest.System, d *api.Deps, _ *api.Config) {
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		secret := []byte("a secret of the installation, as long as it needs to be")
+		creds, err := auth.New(auth.Deps{Keys: b.Store, SigningKeys: b.Store, Grants: b.Store, Directory: b.Store, Agents: b.Store, Clock: b.Clock, Logger: d.Log}, auth.Config{Secret: secret})
+		must(err)
+		ledger, err := auth.NewTenantLedger(b.Store, b.Clock)
+		must(err)
+		agents, err := tenant.NewAgents(tenant.AgentsDeps{Store: b.Store, Keys: creds.Keys, Audit: ledger, OnChange: creds.Forget})
+		must(err)
+		tenants, err := tenant.NewService(tenant.ServiceDeps{Admin: b.Store, Directory: b.Store, Audit: ledger, Clock: b.Clock, Logger: d.Log, OnChange: creds.Forget})
+		must(err)
+		d.Access = &api.Access{Tokens: creds.Tokens, Keys: creds.Keys, Grants: creds.Grants, Agents: agents, Tenants: tenants, Usage: b.Store, Audit: b.Store}
+		d.Auth = bothAuth{b, creds.Authenticator}
+		d.OAuth, err = oauth.New(oauth.Deps{Log: d.Log, Auth: bothAuth{b, creds.Authenticator}, Grants: creds.Grants, Secret: secret, PublicURL: "http://127.0.0.1", Now: b.Clock})
+		must(err)
+	}
+}
+
+// bothAuth accepts the credentials of the tests, and those that exist.
+type bothAuth struct {
+	tests *apptest.System
+	real  *auth.Authenticator
+}
+
+// Authenticate implements api.Authenticator.
+func (b bothAuth) Authenticate(ctx context.Context, credential string) (auth.Principal, error) {
+	if _, ok := b.tests.Scopes[credential]; ok {
+		return b.tests.Authenticate(ctx, credential)
+	}
+	return b.real.Authenticate(ctx, credential)
+}
+
+// AuthenticateAt implements oauth.Authenticator.
+func (b bothAuth) AuthenticateAt(ctx context.Context, credential string, at auth.Resource) (auth.Principal, error) {
+	if _, ok := b.tests.Scopes[credential]; ok {
+		return b.tests.Authenticate(ctx, credential)
+	}
+	return b.real.AuthenticateAt(ctx, credential, at)
+}
+
+// programs are the forms of OAuth, which no contract of ours describes.
+func (a *attack) programs() (out []*contracttest.Operation) {
+	form := map[string]*openapi3.Schema{}
+	for _, name := range []string{"client_id", "client_secret", "redirect_uri", "state", "scope", "nonce", "key", "user", "agent", "whose", "code", "code_verifier", "refresh_token", "token"} {
+		form[name] = openapi3.NewStringSchema()
+	}
+	for name, values := range map[string][]any{
+		"grant_type": {"authorization_code", "refresh_token", "client_credentials"}, "response_type": {"code", "token"}, "decision": {"allow", "deny"},
+		"code_challenge_method": {"S256", "plain"}, "access": {"read", "write"}, "resource": {"http://127.0.0.1/mcp", "http://127.0.0.1/v1"},
+	} {
+		form[name] = openapi3.NewStringSchema().WithEnum(values...)
+	}
+	for _, path := range []string{"/oauth/token", "/oauth/revoke", "/oauth/authorize"} {
+		body := openapi3.NewRequestBody().WithSchema(openapi3.NewObjectSchema().WithProperties(form), []string{formMedia})
+		out = append(out, &contracttest.Operation{Method: http.MethodPost, Path: path, Operation: &openapi3.Operation{RequestBody: &openapi3.RequestBodyRef{Value: body}}})
+	}
+	show := &openapi3.Operation{}
+	for name, schema := range form {
+		show.AddParameter(openapi3.NewQueryParameter(name).WithSchema(schema))
+	}
+	register := openapi3.NewRequestBody().WithJSONSchema(required(map[string]*openapi3.Schema{
+		"redirect_uris": openapi3.NewArraySchema().WithItems(openapi3.NewStringSchema()), "client_name": openapi3.NewStringSchema(),
+	}))
+	return append(out, &contracttest.Operation{Method: http.MethodGet, Path: "/oauth/authorize", Operation: show},
+		&contracttest.Operation{Method: http.MethodPost, Path: "/oauth/register", Operation: &openapi3.Operation{RequestBody: &openapi3.RequestBodyRef{Value: register}}},
+		&contracttest.Operation{Method: http.MethodGet, Path: "/.well-known/oauth-authorization-server", Operation: &openapi3.Operation{}})
+}
+
+const formMedia = "application/x-www-form-urlencoded"
 
 // mem0Views are what mem0's clients show of the victim.
 var mem0Views = []string{"/memories?user_id=nora", "/v1/entities/", "/v1/events/"}
@@ -240,11 +321,20 @@ func (a *attack) body(op *contracttest.Operation) (text, media string) {
 	if op.Method == http.MethodGet || op.RequestBody == nil {
 		return "", ""
 	}
+	media = a.pick(op.Media()...)
+	if media == formMedia {
+		values := url.Values{}
+		for name, schema := range op.RequestBody.Value.Content[media].Schema.Value.Properties {
+			if a.rand.IntN(3) > 0 {
+				values.Set(name, fmt.Sprint(a.fill(schema.Value, 4)))
+			}
+		}
+		return values.Encode(), media
+	}
 	raw, err := json.Marshal(a.fill(op.Body(), 0))
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	media = a.pick(op.Media()...)
 	switch a.rand.IntN(20) {
 	case 0:
 		return string(raw[:len(raw)/2]), media
@@ -331,7 +421,7 @@ func TestAttack(t *testing.T) {
 	}
 	a := newAttack(t)
 	before := a.picture()
-	if !strings.Contains(before["/v1/collections/vault-amem/notes"], attackMark) || !strings.Contains(before["/mem0/memories?user_id=nora"], attackMark) || len(a.loot) < 30 {
+	if !strings.Contains(before["/v1/collections/vault-amem/notes"], attackMark) || !strings.Contains(before["/mem0/memories?user_id=nora"], attackMark) || !strings.Contains(before["/v1/api-keys"], attackMark) || len(a.loot) < 30 {
 		t.Fatalf("the victim has nothing: %d names", len(a.loot))
 	}
 	a.run(n, a.credential, func(sent, answer string) { t.Errorf("a leak: %.800s\n%.800s", sent, answer) })

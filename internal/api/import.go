@@ -29,21 +29,35 @@ func (h *core) importNotes(c *gin.Context) error {
 	return reply(c, http.StatusAccepted, wire.JobAccepted{Job: *wireJobRef(&job)})
 }
 
-// uploadStall is how long an upload may pause.
-const uploadStall = 60 * time.Second
+const (
+	// uploadStall is how long an upload may pause.
+	uploadStall = 60 * time.Second
+	// uploadRate is how many bytes a second an upload has to have on average, beside one pause: with less, a client only
+	// keeps a connection.
+	uploadRate = 1 << 10
+)
 
 // uploadReader remembers why a body could not be read to its end. It gives up when an upload pauses
-// too long; the whole upload has no limit.
+// too long or is too slow; the whole upload has no limit.
 type uploadReader struct {
 	r       io.Reader
 	control *http.ResponseController
+	read    int64
+	waited  time.Duration // for the client
 	err     error
+}
+
+// patience is how long the next read may wait.
+func (u *uploadReader) patience() time.Duration {
+	return min(uploadStall, uploadStall+time.Duration(u.read)*time.Second/uploadRate-u.waited)
 }
 
 // Read reads the body.
 func (u *uploadReader) Read(p []byte) (int, error) {
-	_ = u.control.SetReadDeadline(time.Now().Add(uploadStall))
+	began := time.Now()
+	_ = u.control.SetReadDeadline(began.Add(u.patience()))
 	n, err := u.r.Read(p)
+	u.read, u.waited = u.read+int64(n), u.waited+time.Since(began)
 	if errors.Is(err, io.EOF) {
 		// From now on, a pending read only detects that the client leaves.
 		_ = u.control.SetReadDeadline(time.Time{})

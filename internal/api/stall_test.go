@@ -14,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fair"
 )
 
 // A client that stops in the middle of its body is answered within the request's time, also if the
@@ -40,6 +41,60 @@ func TestStalledBody(t *testing.T) {
 				t.Errorf("status %d, want %d", got, test.status)
 			}
 		})
+	}
+}
+
+// A body that trickles, a byte at a time, has as long as one that stops, and holds no place meanwhile: with one place, another
+// request of the tenant is answered.
+func TestTricklingBody(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	cfg.RequestTimeout = 2 * time.Second
+	b := newBench(t, cfg, echoes)
+	b.turns = fair.NewGate(1, 1)
+	srv := httptest.NewServer(b)
+	t.Cleanup(srv.Close)
+	conn := dial(t, srv)
+	send(t, conn, "POST", notesPath, "all", 1<<20, `{"content":"`)
+	answered := make(chan int, 1)
+	go func() { answered <- status(t, bufio.NewReader(conn)) }()
+	drip, other := time.NewTicker(20*time.Millisecond), false
+	defer drip.Stop()
+	for {
+		select {
+		case got := <-answered:
+			if got != http.StatusGatewayTimeout || !other {
+				t.Errorf("status %d; another request was answered meanwhile: %t", got, other)
+			}
+			return
+		case <-drip.C:
+			_, _ = conn.Write([]byte("a")) // fails once it is answered
+			if !other {
+				quick := dial(t, srv)
+				send(t, quick, "POST", notesPath, "all", len(`{"content":"b"}`), `{"content":"b"}`)
+				other = status(t, bufio.NewReader(quick)) == http.StatusCreated
+			}
+		}
+	}
+}
+
+// An upload may take long, but not by sending less than a slow line does.
+func TestPatienceWithUploads(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		read         int64
+		waited, want time.Duration
+	}{
+		{0, 0, uploadStall},
+		{0, 50 * time.Second, 10 * time.Second},
+		{100, 70 * time.Second, 0}, // a byte a second
+		{1 << 20, 10 * time.Minute, uploadStall},
+		{1 << 20, 18 * time.Minute, 4 * time.Second},
+	} {
+		u := uploadReader{read: tt.read, waited: tt.waited}
+		if got := u.patience(); max(0, got).Round(time.Second) != tt.want {
+			t.Errorf("%d bytes in %s: %s, want %s", tt.read, tt.waited, got, tt.want)
+		}
 	}
 }
 
