@@ -183,6 +183,20 @@ func grow(t *testing.T, owner *pgx.Conn, tenants, notes int) {
 	}
 }
 
+// setAutovacuum changes a setting of the large tables.
+func setAutovacuum(t *testing.T, owner *pgx.Conn, change string) {
+	t.Helper()
+	for table := range planKeys {
+		direct(t, owner, "ALTER TABLE "+table+change)
+	}
+}
+
+// explains reports whether a statement has a plan.
+func explains(text string) bool {
+	verb, _, _ := strings.Cut(strings.TrimLeft(text, "("), " ")
+	return slices.Contains([]string{"SELECT", "WITH", "UPDATE", "DELETE", "INSERT"}, verb)
+}
+
 // check fails for each statement whose plan depends on what the planner knows of a tenant. It asks twice: without any
 // statistics, and with those of many small tenants when a new one has grown large beside them.
 func (s *statements) check(t *testing.T) {
@@ -192,14 +206,9 @@ func (s *statements) check(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = owner.Close(context.WithoutCancel(t.Context())) })
-	setAutovacuum := func(change string) {
-		for table := range planKeys {
-			direct(t, owner, "ALTER TABLE "+table+change)
-		}
-	}
-	setAutovacuum(" SET (autovacuum_enabled = off)")
-	defer setAutovacuum(" RESET (autovacuum_enabled)") // the database is lent again
-	direct(t, owner, "SET enable_seqscan = off")       // as for every connection of a store
+	setAutovacuum(t, owner, " SET (autovacuum_enabled = off)")
+	defer setAutovacuum(t, owner, " RESET (autovacuum_enabled)") // the database is lent again
+	direct(t, owner, "SET enable_seqscan = off")                 // as for every connection of a store
 
 	grow(t, owner, 400, 10)
 	const known = "SELECT DISTINCT tablename::text FROM pg_stats WHERE schemaname = 'public' AND tablename NOT IN ('goose_db_version', 'schema_compat')"
@@ -229,9 +238,7 @@ func (s *statements) explain(t *testing.T, owner *pgx.Conn, when string, used []
 	t.Helper()
 	explained := map[string]bool{}
 	for _, text := range slices.SortedFunc(maps.Keys(s.seen), func(a, b string) int { return cmp.Compare(len(a), len(b)) }) {
-		switch verb, _, _ := strings.Cut(strings.TrimLeft(text, "("), " "); verb {
-		case "SELECT", "WITH", "UPDATE", "DELETE", "INSERT":
-		default:
+		if !explains(text) {
 			continue
 		}
 		if len(text) > longest {
