@@ -114,27 +114,41 @@ func shortenToBudget(messages []memory.Note, limit, size int) (newLimit, newSize
 // widestOffset is more than any zone is ahead of UTC or behind it, and what RFC 3339 can write.
 const widestOffset = 24 * time.Hour
 
+// firstID is before the id of each note.
+var firstID = uuid.UUID{15: 1}
+
 // dayMessages returns the messages of a day, each in the zone of its writer, that may be learned from, by time. Their
 // texts may be shortened; see shortenToBudget.
 func dayMessages(ctx context.Context, d memory.Desk, start time.Time) ([]memory.Note, error) {
-	at := func(op filter.Op, t time.Time) filter.Expr {
-		return &filter.Leaf{Field: filter.OccurredAt, Op: op, Values: []filter.Value{{Type: filter.Time, Time: t}}}
-	}
 	var out []memory.Note
 	limit, size := memory.MaxContentBytes, 0
-	err := policy.EachNote(ctx, d, memory.NoteQuery{
-		Kinds:  []memory.Kind{memory.KindMessage},
-		Filter: filter.And{at(filter.Gte, start.Add(-widestOffset)), at(filter.Lt, start.AddDate(0, 0, 1).Add(widestOffset))},
-	}, func(n *memory.Note) {
-		if DayOf(n.OccurredAt) == DayOf(start) && memory.Learnable(n) {
-			m := *n
-			m.Content = text.Shorten(m.Content, limit)
-			out = append(out, m)
-			limit, size = shortenToBudget(out, limit, size+len(m.Content))
+	end := filter.Value{Type: filter.Time, Time: start.AddDate(0, 0, 1).Add(widestOffset)}
+	q := memory.NoteQuery{
+		Kinds: []memory.Kind{memory.KindMessage}, Limit: policy.PageSize, Filter: &filter.Leaf{Field: filter.OccurredAt, Op: filter.Lt, Values: []filter.Value{end}},
+		ByTime: true, AfterTime: start.Add(-widestOffset), After: firstID, // from there on: messages have an index by time
+	}
+	for {
+		page, err := d.List(ctx, q)
+		if err != nil {
+			return nil, err
 		}
-	})
+		for i := range page {
+			n := &page[i]
+			if DayOf(n.OccurredAt) == DayOf(start) && memory.Learnable(n) {
+				m := *n
+				m.Content = text.Shorten(m.Content, limit)
+				out = append(out, m)
+				limit, size = shortenToBudget(out, limit, size+len(m.Content))
+			}
+		}
+		if len(page) < q.Limit {
+			break
+		}
+		last := &page[len(page)-1]
+		q.After, q.AfterTime = last.ID, last.OccurredAt
+	}
 	slices.SortStableFunc(out, func(a, b memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
-	return out, err
+	return out, nil
 }
 
 // compareCoverage compares the day's messages with those that its summary covers. A

@@ -2,6 +2,7 @@ package memorybank
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"math/rand/v2"
@@ -63,15 +64,31 @@ func (s *testDesk) ByKey(_ context.Context, kind memory.Kind, key string) (memor
 }
 
 func (s *testDesk) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-	slices.SortFunc(s.notes, func(a, b memory.Note) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	order := func(a, b *memory.Note) int {
+		at := 0
+		if q.ByTime {
+			at = a.OccurredAt.Compare(b.OccurredAt)
+		}
+		return cmp.Or(at, bytes.Compare(a.ID[:], b.ID[:]))
+	}
+	slices.SortFunc(s.notes, func(a, b memory.Note) int { return order(&a, &b) })
+	position := &memory.Note{ID: q.After, OccurredAt: q.AfterTime}
 	var out []memory.Note
 	for _, n := range s.notes {
 		r := filter.Record{Kind: string(n.Kind), OccurredAt: n.OccurredAt, Attributes: n.Attributes}
-		if bytes.Compare(n.ID[:], q.After[:]) > 0 && slices.Contains(q.Kinds, n.Kind) && filter.Match(q.Filter, &r) && len(out) < q.Limit {
+		if order(&n, position) > 0 && slices.Contains(q.Kinds, n.Kind) && filter.Match(q.Filter, &r) && len(out) < q.Limit {
 			out = append(out, n)
 		}
 	}
 	return out, nil
+}
+
+func (s *testDesk) All(ctx context.Context, kind memory.Kind, _ memory.ReadOptions) (out []*memory.Note, err error) {
+	list, err := s.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{kind}, Limit: len(s.notes)})
+	for i := range list {
+		out = append(out, &list[i])
+	}
+	return out, err
 }
 
 func (s *testDesk) Usage(_ context.Context, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {

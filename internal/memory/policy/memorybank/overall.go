@@ -189,14 +189,18 @@ func (r *overallRun) note(kind memory.Kind, content string, analyst memory.Analy
 
 // dayNotes returns the notes of a kind about days, by date.
 func dayNotes(ctx context.Context, d memory.Desk, kind memory.Kind) ([]memory.Note, error) {
-	var out []memory.Note
-	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{kind}}, func(n *memory.Note) {
+	all, err := d.All(ctx, kind, memory.ReadOptions{}) // which is kept: each new day looks at the days before
+	if err != nil {
+		return nil, err
+	}
+	out := make([]memory.Note, 0, len(all))
+	for _, n := range all {
 		if dateOf(n) != "" {
 			out = append(out, *n)
 		}
-	})
+	}
 	slices.SortFunc(out, func(a, b memory.Note) int { return cmp.Compare(dateOf(&a), dateOf(&b)) })
-	return out, err
+	return out, nil
 }
 
 // dateOf returns the date of a day's note; "" for another note.
