@@ -58,6 +58,16 @@ func launch(t *testing.T, data, addr string, env []string, args ...string) *proc
 
 var keyText = regexp.MustCompile(`sb_[A-Za-z0-9_-]+`)
 
+// firstKey returns the key that a first start prints. It is written before the gateway is ready, and read by another goroutine.
+func (p *process) firstKey(t *testing.T) (key string) {
+	t.Helper()
+	p.Await(t, "it printed its first key", func() bool {
+		key = keyText.FindString(p.Stdout.String())
+		return key != ""
+	})
+	return key
+}
+
 // newKey creates a key on the command line. The gateway may run or not.
 func newKey(t *testing.T, data string) string {
 	t.Helper()

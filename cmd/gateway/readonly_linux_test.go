@@ -55,7 +55,7 @@ func TestFolderBecomesReadOnly(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(data) })
 	p := serve(t, data, []string{"SLIPBOX_EMBEDDER=hash"})
-	key := keyText.FindString(p.Stdout.String())
+	key := p.firstKey(t)
 	p.must(t, key, 201, "POST", "/v1/collections", object{"name": "c", "policy": "none"})
 	p.must(t, key, 201, "POST", "/v1/collections/c/notes", object{"content": "The lighthouse keeper reads."})
 	all := []string{"", "-wal", "-shm"}

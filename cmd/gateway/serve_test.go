@@ -19,6 +19,7 @@ func TestFirstStartPrintsOneKeyOnce(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "created", "if", "missing") // C065
 	p := serve(t, data, nil)
+	p.firstKey(t)
 	keys := keyText.FindAllString(p.Stdout.String(), -1)
 	if len(keys) != 1 {
 		t.Fatalf("stdout of the first start holds %d keys, want 1:\n%s", len(keys), p.Stdout)
@@ -185,7 +186,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(data, syscall.MNT_DETACH) })
 	p := serve(t, data, nil)
-	key := keyText.FindString(p.Stdout.String())
+	key := p.firstKey(t)
 	p.must(t, key, 201, "POST", "/v1/collections", object{"name": "c", "policy": "none"})
 	big := strings.Repeat("a full disk ", 4000)
 	acked := 0

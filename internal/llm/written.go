@@ -15,6 +15,7 @@ import (
 const (
 	fence    = "```"
 	callMark = "<tool_call>"
+	callEnd  = "</tool_call>"
 )
 
 // writtenCall is a call as small models write it when their server does not read it as one: Qwen with "arguments", Llama
@@ -29,7 +30,7 @@ type writtenCall struct {
 // between marks or neither. Any other text has none.
 func writtenCalls(text string, tools []memory.Tool) (out []memory.ToolCall) {
 	if strings.HasPrefix(text, callMark) {
-		text = strings.NewReplacer(callMark, "", strings.Replace(callMark, "<", "</", 1), "").Replace(text)
+		text = strings.NewReplacer(callMark, "", callEnd, "").Replace(text)
 	}
 	if inner, ok := strings.CutPrefix(text, fence); ok {
 		text = strings.TrimSuffix(strings.TrimPrefix(inner, "json"), fence)
