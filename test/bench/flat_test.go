@@ -219,7 +219,7 @@ func isFlat(t *testing.T, name string, costs []flatCost) {
 		"message of a bulk": {small.grownCompared, large.grownCompared},
 	} {
 		// An index that is replaced compares each note once for each condition.
-		if compared[1] > 3*compared[0]/2+20+10*large.messages/sampled {
+		if compared[1] > 3*compared[0]/2+20+12*large.messages/sampled {
 			t.Errorf("%s: a %s compares %d notes at %d messages, %d at %d", name, of, compared[0], small.messages, compared[1], large.messages)
 		}
 	}
