@@ -65,14 +65,7 @@ func TestDeletedIsInNoFile(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	p := serve(t, data, []string{"SLIPBOX_EMBEDDER=hash"})
-	ok := func(args ...string) string {
-		t.Helper()
-		out, msg, code := run(t, nil, append(args, "--data", data)...)
-		if code != 0 {
-			t.Fatalf("%v: exit %d\n%s", args, code, msg)
-		}
-		return out
-	}
+	ok := func(args ...string) string { return succeeds(t, data, args...) }
 	ok("tenant", "create", "acme")
 	key := keyText.FindString(ok("key", "create", "--tenant", "acme"))
 	marks := []string{"quokkaone", "quokkatwo"}

@@ -58,6 +58,16 @@ func launch(t *testing.T, data, addr string, env []string, args ...string) *proc
 
 var keyText = regexp.MustCompile(`sb_[A-Za-z0-9_-]+`)
 
+// succeeds runs a command on the data of a gateway, which may run, and returns what it prints.
+func succeeds(t *testing.T, data string, args ...string) string {
+	t.Helper()
+	out, msg, code := run(t, nil, append(args, "--data", data)...)
+	if code != 0 {
+		t.Fatalf("%v: exit %d\n%s", args, code, msg)
+	}
+	return out
+}
+
 // firstKey returns the key that a first start prints. It is written before the gateway is ready, and read by another goroutine.
 func (p *process) firstKey(t *testing.T) (key string) {
 	t.Helper()

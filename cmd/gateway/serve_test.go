@@ -258,14 +258,7 @@ func TestTenantAndKeyBesideARunningServer(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	p := serve(t, data, nil)
-	ok := func(args ...string) string {
-		t.Helper()
-		out, msg, code := run(t, nil, append(args, "--data", data)...)
-		if code != 0 {
-			t.Fatalf("%v: exit %d\n%s", args, code, msg)
-		}
-		return out
-	}
+	ok := func(args ...string) string { return succeeds(t, data, args...) }
 	ok("tenant", "create", "acme")
 	key := keyText.FindString(ok("key", "create", "--tenant", "acme", "--agent", "scout", "--scopes", "notes:read,notes:write,collections:write", "--ttl", "1h"))
 	p.must(t, key, 201, "POST", "/v1/collections", object{"name": "c"})
