@@ -238,7 +238,11 @@ func EachNote(ctx context.Context, list func(context.Context, NoteQuery) ([]Note
 		if len(page) < q.Limit {
 			return nil
 		}
-		q.After = page[len(page)-1].ID
+		last := &page[len(page)-1]
+		q.After = last.ID
+		if q.ByTime {
+			q.AfterTime = last.OccurredAt
+		}
 	}
 }
 

@@ -25,9 +25,7 @@ type Evidence struct {
 // NewEvidence returns the evidence of texts that were said in a year.
 func NewEvidence(year int, texts ...string) *Evidence {
 	e := &Evidence{terms: map[string]bool{}, words: map[string]bool{}, numbers: map[string]bool{}, year: year}
-	for _, s := range texts {
-		e.add(s)
-	}
+	e.add(texts...)
 	e.lang, e.sure = text.Guess(strings.Join(texts, "\n"))
 	return e
 }
@@ -36,22 +34,22 @@ func NewEvidence(year int, texts ...string) *Evidence {
 func (e *Evidence) With(texts ...string) *Evidence {
 	more := *e
 	more.terms, more.words, more.numbers = maps.Clone(e.terms), maps.Clone(e.words), maps.Clone(e.numbers)
-	for _, s := range texts {
-		more.add(s)
-	}
+	more.add(texts...)
 	return &more
 }
 
-func (e *Evidence) add(s string) {
-	for _, t := range text.Terms(s) {
-		e.terms[t] = true
-	}
-	for _, w := range spelledWords(s) {
-		e.words[text.Fold(w.text)] = true
-		e.cased = e.cased || strings.ContainsFunc(w.text, unicode.IsLower)
-	}
-	for _, n := range numbersOf(s) {
-		e.numbers[n] = true
+func (e *Evidence) add(texts ...string) {
+	for _, s := range texts {
+		for _, t := range text.Terms(s) {
+			e.terms[t] = true
+		}
+		for _, w := range spelledWords(s) {
+			e.words[text.Fold(w.text)] = true
+			e.cased = e.cased || strings.ContainsFunc(w.text, unicode.IsLower)
+		}
+		for _, n := range numbersOf(s) {
+			e.numbers[n] = true
+		}
 	}
 }
 
@@ -68,7 +66,7 @@ func (e *Evidence) Supports(s string) bool {
 	if !e.hasNumbers(s) || !e.hasNames(s) {
 		return false
 	}
-	if lang, sure := text.Guess(s); sure && e.sure && lang != e.lang {
+	if e.inOtherLanguage(s) {
 		return true
 	}
 	said, all := countTerms(s, func(t string) bool { return e.terms[t] })
@@ -77,8 +75,13 @@ func (e *Evidence) Supports(s string) bool {
 
 // Shares reports whether a text has a term of the evidence, or is in another language.
 func (e *Evidence) Shares(s string) bool {
+	return e.inOtherLanguage(s) || slices.ContainsFunc(text.Terms(s), func(t string) bool { return e.terms[t] })
+}
+
+// inOtherLanguage reports whether a text is certainly in another language, so that its terms cannot be compared.
+func (e *Evidence) inOtherLanguage(s string) bool {
 	lang, sure := text.Guess(s)
-	return sure && e.sure && lang != e.lang || slices.ContainsFunc(text.Terms(s), func(t string) bool { return e.terms[t] })
+	return sure && e.sure && lang != e.lang
 }
 
 // Has reports whether an end of a triple was said: every name and number in it, and most of its words, in this or another
@@ -92,7 +95,7 @@ func (e *Evidence) Has(s string) bool {
 		switch word := text.Fold(w.text); {
 		case all > 0 && speakerWords[word]:
 			said, all = said-1, all-1
-		case all == 0 && !isNumeral(word) && !e.hasForm(word) && !e.hasSign(word): // no search looks for such a word
+		case all == 0 && !IsNumeral(word) && !e.hasForm(word) && !e.hasSign(word): // no search looks for such a word
 			return false
 		}
 	}
@@ -103,7 +106,7 @@ func (e *Evidence) Has(s string) bool {
 func countTerms(s string, isSaid func(string) bool) (said, all int) {
 	seen := map[string]bool{}
 	for _, t := range text.Terms(s) {
-		if seen[t] || isNumeral(t) {
+		if seen[t] || IsNumeral(t) {
 			continue
 		}
 		seen[t] = true
@@ -159,7 +162,7 @@ func (e *Evidence) hasNames(s string) bool {
 			continue
 		}
 		names++
-		byNumber := i > 0 && isNumeral(words[i-1].text) || i+1 < len(words) && isNumeral(words[i+1].text)
+		byNumber := i > 0 && IsNumeral(words[i-1].text) || i+1 < len(words) && IsNumeral(words[i+1].text)
 		missing = missing || !byNumber && !e.hasForm(text.Fold(w.text))
 	}
 	return !missing || !e.cased || capitalsMeanNothing*names > len(words)+2*capitalsMeanNothing
@@ -227,8 +230,8 @@ func spelledWords(s string) []spelledWord {
 	return out
 }
 
-// isNumeral reports whether a word has a digit.
-func isNumeral(w string) bool { return strings.ContainsFunc(w, unicode.IsNumber) }
+// IsNumeral reports whether a word has a digit.
+func IsNumeral(w string) bool { return strings.ContainsFunc(w, unicode.IsNumber) }
 
 // numbersOf returns the numbers of a text as digits, without leading and trailing zeros, so that 92k is 92,000 and 05 is 5.
 func numbersOf(s string) []string {

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
@@ -54,7 +53,7 @@ func inOtherLanguage(a, b *textTerms) bool { return a.sure && b.sure && a.lang !
 // namedTerms returns the terms of a text that are not numbers.
 func namedTerms(s string) textTerms {
 	w := termsOf(s)
-	maps.DeleteFunc(w.terms, func(t string, _ bool) bool { return strings.ContainsFunc(t, unicode.IsNumber) })
+	maps.DeleteFunc(w.terms, func(t string, _ bool) bool { return policy.IsNumeral(t) })
 	return w
 }
 

@@ -123,32 +123,19 @@ func dayMessages(ctx context.Context, d memory.Desk, start time.Time) ([]memory.
 	var out []memory.Note
 	limit, size := memory.MaxContentBytes, 0
 	end := filter.Value{Type: filter.Time, Time: start.AddDate(0, 0, 1).Add(widestOffset)}
-	q := memory.NoteQuery{
-		Kinds: []memory.Kind{memory.KindMessage}, Limit: policy.PageSize, Filter: &filter.Leaf{Field: filter.OccurredAt, Op: filter.Lt, Values: []filter.Value{end}},
+	err := policy.EachNote(ctx, d, memory.NoteQuery{
+		Kinds: []memory.Kind{memory.KindMessage}, Filter: &filter.Leaf{Field: filter.OccurredAt, Op: filter.Lt, Values: []filter.Value{end}},
 		ByTime: true, AfterTime: start.Add(-widestOffset), After: firstID, // from there on: messages have an index by time
-	}
-	for {
-		page, err := d.List(ctx, q)
-		if err != nil {
-			return nil, err
+	}, func(n *memory.Note) {
+		if DayOf(n.OccurredAt) == DayOf(start) && memory.Learnable(n) {
+			m := *n
+			m.Content = text.Shorten(m.Content, limit)
+			out = append(out, m)
+			limit, size = shortenToBudget(out, limit, size+len(m.Content))
 		}
-		for i := range page {
-			n := &page[i]
-			if DayOf(n.OccurredAt) == DayOf(start) && memory.Learnable(n) {
-				m := *n
-				m.Content = text.Shorten(m.Content, limit)
-				out = append(out, m)
-				limit, size = shortenToBudget(out, limit, size+len(m.Content))
-			}
-		}
-		if len(page) < q.Limit {
-			break
-		}
-		last := &page[len(page)-1]
-		q.After, q.AfterTime = last.ID, last.OccurredAt
-	}
+	})
 	slices.SortStableFunc(out, func(a, b memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
-	return out, nil
+	return out, err
 }
 
 // compareCoverage compares the day's messages with those that its summary covers. A
