@@ -420,30 +420,18 @@ func EnqueueFlush(ctx context.Context, tx Tx, force bool) (Job, error) {
 
 // EnqueueFollows enqueues tasks of a collection's policy, except those that are queued already.
 func EnqueueFollows(ctx context.Context, tx Tx, collection uuid.UUID, follows []Follow) error {
-	if len(follows) == 0 {
-		return nil
-	}
-	waiting, err := tx.Unended(ctx, JobPolicy)
-	if err != nil {
-		return err
-	}
-	type name struct{ name, key string }
-	waits := map[name]bool{}
-	for i := range waiting {
-		var t Task
-		if j := &waiting[i]; j.State == JobQueued && json.Unmarshal(j.Payload, &t) == nil {
-			waits[name{t.Name, t.Key}] = true
-		}
-	}
 	for _, f := range follows {
-		n := name{f.Task.Name, f.Task.Key}
-		if waits[n] {
-			continue
-		}
-		if waits[n] = true; f.Task.Name == TaskFlush {
+		if f.Task.Name == TaskFlush {
 			if _, err := EnqueueFlush(ctx, tx, false); err != nil {
 				return err
 			}
+			continue
+		}
+		waits, err := tx.HasTask(ctx, f.Task.Name, f.Task.Key)
+		if err != nil {
+			return err
+		}
+		if waits {
 			continue
 		}
 		payload, err := json.Marshal(f.Task)

@@ -435,8 +435,10 @@ type NoteWriter interface {
 type JobWriter interface {
 	// Enqueue adds a job; ID zero makes one.
 	Enqueue(ctx context.Context, j Job) (Job, error)
-	// Unended lists the collection's jobs of a kind that wait or run, oldest first.
+	// Unended lists the collection's jobs of a kind that wait or run, oldest first. It does not list those of notes and exchanges.
 	Unended(ctx context.Context, kind JobKind) ([]Job, error)
+	// HasTask reports whether a task of the collection's policy with this name and key is queued.
+	HasTask(ctx context.Context, name, key string) (bool, error)
 	// HoldJob returns Conflict unless a job is leased under this lease, and keeps it so until the
 	// transaction ends.
 	HoldJob(ctx context.Context, job, lease uuid.UUID) error

@@ -35,6 +35,9 @@ func ClaimedKinds(stage memory.Stage) (of memory.Stage, condition string) {
 	return stage, ""
 }
 
+// RareKind is the condition of the index of jobs j that are not those of notes and messages, which may be many.
+const RareKind = "j.kind NOT IN ('note', 'exchange')"
+
 // JobRows are the rows of jobs. The order of claims is the engines' own.
 type JobRows interface {
 	// JobByID returns a job of a collection that the scope reaches. While a collection is removed
@@ -42,8 +45,10 @@ type JobRows interface {
 	JobByID(ctx context.Context, s tenant.Scope, id uuid.UUID) (j memory.Job, ok bool, err error)
 	// ListJobs lists the jobs of visible collections, newest first.
 	ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery, now time.Time) ([]memory.Job, error)
-	// UnendedJobs lists the jobs of a kind of a collection that wait or run, oldest first.
+	// UnendedJobs lists the jobs of a kind of a collection that wait or run, oldest first; none of a kind that is not RareKind.
 	UnendedJobs(ctx context.Context, tenantID, collection uuid.UUID, kind memory.JobKind) ([]memory.Job, error)
+	// HasTask reports whether a task of a collection's policy is queued whose payload begins so, up to its arguments.
+	HasTask(ctx context.Context, tenantID, collection uuid.UUID, task string) (bool, error)
 	// CountJobsBefore counts the jobs of a collection, except tasks, that have not ended and have a
 	// lower Seq.
 	CountJobsBefore(ctx context.Context, j memory.Job) (int, error)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -290,6 +291,16 @@ func (t *Tx) Enqueue(_ context.Context, j memory.Job) (memory.Job, error) {
 // Unended implements memory.Tx.
 func (t *Tx) Unended(_ context.Context, kind memory.JobKind) ([]memory.Job, error) {
 	return t.q.UnendedJobs(t.ctx, t.scope.Tenant(), t.row.ID, kind)
+}
+
+// HasTask implements memory.Tx.
+func (t *Tx) HasTask(_ context.Context, name, key string) (bool, error) {
+	payload, err := json.Marshal(memory.Task{Name: name, Key: key})
+	if err != nil {
+		return false, fault.Wrap(err, fault.Internal, "encode a task")
+	}
+	task := []rune(strings.TrimRight(string(payload), "}"))
+	return t.q.HasTask(t.ctx, t.scope.Tenant(), t.row.ID, string(task[:min(len(task), 300)])) // as much as is indexed
 }
 
 // HoldJob implements memory.Tx.

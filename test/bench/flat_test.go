@@ -206,12 +206,8 @@ func TestFlat(t *testing.T) {
 func isFlat(t *testing.T, name string, costs []flatCost) {
 	t.Helper()
 	small, large := costs[0], costs[len(costs)-1]
-	// Years are told here in seconds: the days of memorybank all wait to be summed up, and each new task looks at those that wait.
-	waiting := large.days - small.days
-	if name == "memorybank" {
-		waiting *= 12
-	}
-	if limit := 3*small.messagePages/2 + 400 + waiting; large.messagePages > limit {
+	// Years are told here in seconds: the days of memorybank all wait to be summed up.
+	if limit := 3*small.messagePages/2 + 400 + large.days - small.days; large.messagePages > limit {
 		t.Errorf("%s: a message reads %d pages at %d messages, %d at %d", name, small.messagePages, small.messages, large.messagePages, large.messages)
 	}
 	// What a context shows is read by key, through a tree that is deeper, and less of it is in a cache.

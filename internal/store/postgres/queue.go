@@ -99,14 +99,24 @@ func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQue
 
 // UnendedJobs implements store.JobRows.
 func (q *session) UnendedJobs(ctx context.Context, tenantID, collection uuid.UUID, kind memory.JobKind) ([]memory.Job, error) {
-	return q.jobs(ctx, "SELECT "+store.JobColumns+" FROM jobs j WHERE j.tenant = $1 AND j.collection = $2 AND j.state IN ('queued', 'running') AND j.kind = $3 ORDER BY j.seq",
+	return q.jobs(ctx, "SELECT "+store.JobColumns+" FROM jobs j WHERE j.tenant = $1 AND j.collection = $2 AND j.kind = $3 AND "+rareJob+" ORDER BY j.seq",
 		tenantID, collection, string(kind))
+}
+
+// rareJob is the condition of the index jobs_kind, which is that of no other one.
+const rareJob = store.RareKind + " AND j.state || '' IN ('queued', 'running')"
+
+// HasTask implements store.JobRows.
+func (q *session) HasTask(ctx context.Context, tenantID, collection uuid.UUID, task string) (found bool, err error) {
+	_, err = q.get(ctx, `SELECT true FROM jobs j WHERE j.tenant = $1 AND j.collection = $2 AND j.kind = 'policy'
+ AND CASE j.kind WHEN 'policy' THEN left(rtrim(split_part(j.payload::text, ',"args":', 1), '}'), 300) END = $3 AND `+rareJob+" AND j.state || '' = 'queued' LIMIT 1",
+		[]any{tenantID, collection, task}, &found)
+	return found, err
 }
 
 // CountJobsBefore implements store.JobRows.
 func (q *session) CountJobsBefore(ctx context.Context, j memory.Job) (n int, err error) {
-	_, err = q.get(ctx, "SELECT COUNT(*) FROM jobs WHERE tenant = $1 AND collection = $2 AND stage NOT IN ($3, $5) AND seq < $4 AND state IN ('queued', 'running')",
-		[]any{j.Tenant, j.Collection, string(memory.StageTask), j.Seq, string(memory.StageSend)}, &n)
+	_, err = q.get(ctx, "SELECT COUNT(*) FROM jobs j WHERE j.tenant = $1 AND j.collection = $2 AND j.seq < $3 AND "+store.QueuedJob, []any{j.Tenant, j.Collection, j.Seq}, &n)
 	return n, err
 }
 

@@ -323,8 +323,15 @@ func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQue
 
 // UnendedJobs implements store.JobRows.
 func (q *session) UnendedJobs(ctx context.Context, tenantID, collection uuid.UUID, kind memory.JobKind) ([]memory.Job, error) {
-	return q.jobs(ctx, "SELECT "+store.JobColumns+" FROM jobs j INDEXED BY jobs_waiting WHERE j.tenant = ? AND j.collection = ? AND j.state IN ('queued', 'running') AND j.kind = ? ORDER BY j.seq",
+	return q.jobs(ctx, "SELECT "+store.JobColumns+" FROM jobs j INDEXED BY jobs_kind WHERE "+store.RareKind+" AND j.tenant = ? AND j.collection = ? AND j.state IN ('queued', 'running') AND j.kind = ? ORDER BY j.seq",
 		tenantID, collection, kind)
+}
+
+// HasTask implements store.JobRows.
+func (q *session) HasTask(ctx context.Context, tenantID, collection uuid.UUID, task string) (bool, error) {
+	return q.get(ctx, "SELECT 1 FROM jobs j INDEXED BY jobs_kind WHERE "+store.RareKind+` AND j.tenant = ? AND j.collection = ? AND j.kind = 'policy'
+ AND CASE j.kind WHEN 'policy' THEN substr(rtrim(substr(j.payload, 1, instr(j.payload || ',"args":', ',"args":') - 1), '}'), 1, 300) END = ?
+ AND j.state IN ('queued', 'running') AND +j.state = 'queued' LIMIT 1`, []any{tenantID, collection, task}, new(int))
 }
 
 // CountJobsBefore implements store.JobRows. Without the name of the index SQLite reads all jobs of the tenant.

@@ -28,6 +28,7 @@ func vectorCases() []testCase {
 		{"SwitchedLineage", switchedLineage},
 		{"LateWriter", lateWriter},
 		{"UnendedJobs", unendedJobs},
+		{"HasTask", hasTask},
 	}
 }
 
@@ -249,4 +250,36 @@ func unendedJobs(_ *testing.T, w *world) {
 		w.assertf(err == nil && len(l) == 2 && l[0].ID == first.ID && string(l[0].Payload) == `{"embedder":"x"}` && l[1].ID == second.ID, "unended %+v, %v", l, err)
 		return nil
 	})
+}
+
+// hasTask: a task is found while it is queued, by its name and its key.
+func hasTask(_ *testing.T, w *world) {
+	c, other := w.collection("c"), w.collection("d")
+	task := func(payload string) memory.Job {
+		return memory.Job{Kind: memory.JobPolicy, Stage: memory.StageTask, Payload: []byte(payload)}
+	}
+	has := func(collection uuid.UUID, name, key string) (found bool) {
+		w.write(collection, func(tx memory.Tx) (err error) {
+			found, err = tx.HasTask(w.ctx, name, key)
+			return err
+		})
+		return found
+	}
+	for _, j := range []memory.Job{task(`{"name":"day","key":"é \"1\"}","args":{"name":"x"}}`), {Kind: memory.JobPolicy, Stage: memory.StageTask}, {Kind: memory.JobFlush, Stage: memory.StageDecide, Payload: []byte(`{"name":"flush"}`)}} {
+		w.job(c.ID, j)
+	}
+	w.job(other.ID, task(`{"name":"all"}`))
+	w.assertf(has(c.ID, "day", `é "1"}`) && has(other.ID, "all", ""), "a task that is queued is found")
+	for _, of := range [][2]string{{"day", ""}, {"day", "2"}, {"x", ""}, {"all", ""}, {"", ""}, {"flush", ""}} {
+		w.assertf(!has(c.ID, of[0], of[1]), "a task that nobody enqueued is found: %q", of)
+	}
+	w.write(c.ID, func(tx memory.Tx) error {
+		_, err := tx.Enqueue(w.ctx, task(`{"name":"new"}`))
+		w.noError(err)
+		found, err := tx.HasTask(w.ctx, "new", "")
+		w.assertf(found, "one that the same transaction enqueued is not found")
+		return err
+	})
+	leased, _ := w.claim(c.ID, memory.StageUpkeep, 10)
+	w.assertf(len(leased) > 0 && !has(c.ID, "day", `é "1"}`), "a task that runs is not queued")
 }
