@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/google/uuid"
@@ -30,23 +31,12 @@ func (b *Base) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.U
 		if err := refuseVisible(ctx, q, r, notes); err != nil {
 			return err
 		}
-		for tree := []CollectionRow{r}; len(tree) > 0; tree = tree[1:] {
-			if slices.Contains(out.Layers, tree[0].ID) {
-				continue
-			}
-			q.LockCollection(s.Tenant(), tree[0].ID) // waits for those who copy what it holds
-			forks, err := q.Forks(ctx, tree[0], b.now())
-			if err != nil {
-				return err
-			}
-			holders, err := q.Holders(ctx, tree[0])
-			if err != nil {
-				return err
-			}
-			tree = append(append(tree, forks...), holders...)
-			if err := eraseFrom(ctx, q, tree[0], notes, past, &out); err != nil {
-				return err
-			}
+		erased, err := b.readers(ctx, q, r)
+		if err != nil {
+			return err
+		}
+		if err := eraseFrom(ctx, q, erased, notes, past, &out); err != nil {
+			return err
 		}
 		proposals, err := q.EraseProposals(ctx, s.Tenant(), out.Layers, slices.Concat(notes, past))
 		if err != nil {
@@ -77,44 +67,103 @@ func refuseVisible(ctx context.Context, q Session, r CollectionRow, notes []uuid
 	return nil
 }
 
-// eraseFrom erases notes from the layer of one collection, and what its jobs and reviews say about them.
-func eraseFrom(ctx context.Context, q Session, r CollectionRow, notes, past []uuid.UUID, out *memory.Erased) error {
-	q.LockHead(r.Tenant, r.ID)
-	n, err := q.EraseVersions(ctx, r.Tenant, r.ID, notes, past)
+// erasing is a collection that loses notes.
+type erasing struct {
+	CollectionRow
+	head Head
+}
+
+// readers locks a collection, all that read its log, and all that hold a copy of it.
+func (b *Base) readers(ctx context.Context, q Session, r CollectionRow) (out []erasing, err error) {
+	tree := []CollectionRow{r}
+	for ; len(tree) > 0; tree = tree[1:] {
+		c := tree[0]
+		if slices.ContainsFunc(out, func(e erasing) bool { return e.ID == c.ID }) {
+			continue
+		}
+		q.LockCollection(c.Tenant, c.ID) // waits for those who copy what it holds
+		forks, err := q.Forks(ctx, c, b.now())
+		if err != nil {
+			return nil, err
+		}
+		holders, err := q.Holders(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		q.LockHead(c.Tenant, c.ID)
+		h, err := q.Head(ctx, c.Tenant, c.ID)
+		if err != nil {
+			return nil, err
+		}
+		tree, out = append(append(tree, forks...), holders...), append(out, erasing{c, h})
+	}
+	return out, nil
+}
+
+// count adds what a collection shows of notes to its counts (by 1), or subtracts it (by -1).
+func (e *erasing) count(ctx context.Context, q Session, notes []uuid.UUID, by int64) error {
+	if !e.head.Counted {
+		return nil
+	}
+	layers, err := q.Layers(ctx, e.CollectionRow, e.head.Revision)
 	if err != nil {
 		return err
 	}
+	found, err := q.NoteVersions(ctx, e.Tenant, layers, NoteReader{Collection: e.ID}, notes)
+	if err != nil {
+		return err
+	}
+	for _, n := range found {
+		if !n.Deleted {
+			countNote(&e.head.Counts, &n.Note, n.Bytes, by)
+		}
+	}
+	links, err := q.Links(ctx, e.Tenant, layers, memory.LinkQuery{Notes: notes, Direction: memory.Both, Limit: math.MaxInt32})
+	e.head.Links += by * int64(len(links))
+	return err
+}
+
+// eraseFrom erases notes from the layers of collections, and what their jobs and reviews say about them. A fork may have shown what its
+// base loses: what all of them show is counted before the first loses anything.
+func eraseFrom(ctx context.Context, q Session, from []erasing, notes, past []uuid.UUID, out *memory.Erased) error {
 	all := slices.Concat(notes, past)
-	jobs, err := q.EraseJobs(ctx, r.Tenant, r.ID, all)
-	if err != nil {
-		return err
-	}
-	reviews, err := q.EraseReviews(ctx, r.Tenant, r.ID, all)
-	if err != nil {
-		return err
-	}
-	out.Versions, out.Jobs, out.Reviews, out.Layers = out.Versions+n, out.Jobs+jobs, out.Reviews+reviews, append(out.Layers, r.ID)
-	h, err := q.Head(ctx, r.Tenant, r.ID)
-	if err != nil {
-		return err
-	}
-	if h.Stored, err = q.CountStored(ctx, r.Tenant, r.ID); err != nil {
-		return err
-	}
-	// A fork may have shown what its base lost.
-	layers, err := q.Layers(ctx, r, h.Revision)
-	if err != nil {
-		return err
-	}
-	if h.Counted {
-		if h.Counts, err = q.CountVisible(ctx, r.Tenant, layers); err != nil {
+	for i := range from {
+		if err := from[i].count(ctx, q, all, -1); err != nil {
 			return err
 		}
 	}
-	if err := q.SaveHead(ctx, r.Tenant, r.ID, h); err != nil {
-		return err
+	for i := range from {
+		e := &from[i]
+		versions, stored, err := q.EraseVersions(ctx, e.Tenant, e.ID, notes, past)
+		if err != nil {
+			return err
+		}
+		e.head.Stored.Notes -= stored.Notes
+		e.head.Stored.Links -= stored.Links
+		e.head.Stored.Bytes -= stored.Bytes
+		jobs, err := q.EraseJobs(ctx, e.Tenant, e.ID, all)
+		if err != nil {
+			return err
+		}
+		reviews, err := q.EraseReviews(ctx, e.Tenant, e.ID, all)
+		if err != nil {
+			return err
+		}
+		out.Versions, out.Jobs, out.Reviews, out.Layers = out.Versions+versions, out.Jobs+jobs, out.Reviews+reviews, append(out.Layers, e.ID)
 	}
-	return q.RaiseEpoch(ctx, r.Tenant, r.ID)
+	for i := range from {
+		e := &from[i]
+		if err := e.count(ctx, q, all, 1); err != nil {
+			return err
+		}
+		if err := q.SaveHead(ctx, e.Tenant, e.ID, e.head); err != nil {
+			return err
+		}
+		if err := q.RaiseEpoch(ctx, e.Tenant, e.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ClearJobs implements memory.Tx.

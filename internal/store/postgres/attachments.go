@@ -14,7 +14,7 @@ import (
 // Attachments implements store.AttachmentRows.
 func (q *session) Attachments(ctx context.Context, tenantID uuid.UUID, s tenant.Scope, aq memory.AttachmentQuery, now time.Time) ([]memory.Attachment, error) {
 	var p params
-	text := "SELECT " + store.AttachmentColumns + " FROM attachments a JOIN collections c ON c.tenant = a.tenant AND c.id = a.collection WHERE a.tenant = " + p.add(tenantID) + seenBy(&p, s, now)
+	text := "SELECT " + store.AttachmentColumns + " FROM attachments a CROSS JOIN LATERAL (SELECT * FROM collections c WHERE c.tenant = a.tenant AND c.id = a.collection LIMIT 1) c WHERE a.tenant = " + p.add(tenantID) + seenBy(&p, s, now)
 	if aq.Collection != uuid.Nil {
 		text += " AND a.collection = " + p.add(aq.Collection)
 	}
@@ -42,6 +42,7 @@ func (q *session) DeleteAttachment(ctx context.Context, tenantID, collection, bl
 
 // DeleteAttachmentsOf implements store.AttachmentRows. It goes with the next statement.
 func (q *session) DeleteAttachmentsOf(_ context.Context, tenantID, collection uuid.UUID) error {
-	q.later("DELETE FROM attachments WHERE tenant = $1 AND (collection = $2 OR home = $2)", tenantID, collection)
+	q.later("DELETE FROM attachments WHERE tenant = $1 AND collection = $2", tenantID, collection)
+	q.later("DELETE FROM attachments WHERE tenant = $1 AND home = $2", tenantID, collection)
 	return nil
 }

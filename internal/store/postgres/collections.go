@@ -151,7 +151,11 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 		where += " AND (" + strings.Join(columns, ", ") + ") " + beyond + " (" + strings.Join(place, ", ") + ")"
 	}
 	where += " ORDER BY " + strings.Join(columns, order+", ") + order + " LIMIT " + p.add(limit(cq.Limit))
-	return collect(ctx, q, "SELECT "+collectionColumns+", "+countColumns+tables+where, p.args, func(rows store.Scanner) (r store.CollectionRow, err error) {
+	read := inOrder[store.CollectionRow]
+	if cq.Parent != uuid.Nil || cq.Order != memory.CollectionsByUser && (!cq.External.IsZero() || !s.Limit().IsZero()) { // few of all
+		read = collect
+	}
+	return read(ctx, q, "SELECT "+collectionColumns+", "+countColumns+tables+where, p.args, func(rows store.Scanner) (r store.CollectionRow, err error) {
 		err = rows.Scan(append(collectionDest(&r), countDest(&r)...)...)
 		return r, err
 	})

@@ -11,7 +11,7 @@ import (
 
 // EraseVersions implements store.NoteErasure. It finds the rows of each note by its id, and deletes each row by its whole key: a
 // condition on a list of ids may be answered by reading the layer.
-func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID) (n int64, err error) {
+func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID) (versions int64, less store.Stored, err error) {
 	for i, of := range [][]uuid.UUID{notes, past} {
 		if len(of) == 0 {
 			continue
@@ -21,25 +21,32 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 			ended = " AND x.to_rev <> " + openEnd // not the condition of the index of ended versions
 		}
 		rows := func(columns, table, id string) string {
-			return "SELECT " + columns + " FROM unnest($3::uuid[]) k (id) CROSS JOIN LATERAL (SELECT * FROM " + table +
+			return "SELECT x.layer, " + columns + ", x.from_rev, (x.to_rev = " + openEnd + " AND NOT x.deleted)::int FROM unnest($3::uuid[]) k (id) CROSS JOIN LATERAL (SELECT * FROM " + table +
 				" x WHERE x.tenant = $1 AND x.layer = $2 AND x." + id + " = k.id" + ended + " OFFSET 0) x"
 		}
-		versions, err := collect(ctx, q, rows("x.layer, x.id, x.from_rev", "notes", "id"), []any{tenantID, layer, of}, func(row store.Scanner) (v memory.Version, err error) {
-			return v, row.Scan(&v.Layer, &v.Note, &v.From)
+		args := []any{tenantID, layer, of}
+		found, err := collect(ctx, q, rows("x.bytes, x.id", "notes", "id"), args, func(row store.Scanner) (v memory.Version, err error) {
+			var open, bytes int64
+			err = row.Scan(&v.Layer, &bytes, &v.Note, &v.From, &open)
+			less.Notes, less.Bytes = less.Notes+open, less.Bytes+bytes
+			return v, err
 		})
 		if err != nil {
-			return n, err
+			return 0, less, err
 		}
-		n += int64(len(versions))
-		for _, v := range versions {
+		versions += int64(len(found))
+		for _, v := range found {
 			_ = q.DeleteNote(ctx, tenantID, v) // goes with the next statement
 		}
 		for _, end := range []string{"source", "target"} {
-			links, err := collect(ctx, q, rows("x.layer, x.source, x.relation, x.target, x.from_rev", "links", end), []any{tenantID, layer, of}, func(row store.Scanner) (l memory.Link, err error) {
-				return l, row.Scan(&l.Layer, &l.Source, &l.Relation, &l.Target, &l.From)
+			links, err := collect(ctx, q, rows("x.source, x.relation, x.target", "links", end), args, func(row store.Scanner) (l memory.Link, err error) {
+				var open int64
+				err = row.Scan(&l.Layer, &l.Source, &l.Relation, &l.Target, &l.From, &open)
+				less.Links += open
+				return l, err
 			})
 			if err != nil {
-				return n, err
+				return 0, less, err
 			}
 			for i := range links {
 				_ = q.DeleteLink(ctx, tenantID, links[i])
@@ -49,7 +56,7 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 	for _, id := range notes {
 		q.later("DELETE FROM usage WHERE tenant = $1 AND layer = $2 AND note = $3", tenantID, layer, id)
 	}
-	return n, nil
+	return versions, less, nil
 }
 
 // named is the condition that a document has one of the ids $4.
@@ -59,13 +66,18 @@ func named(column string) string {
 
 // EraseJobs implements store.NoteErasure.
 func (q *session) EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes []uuid.UUID) (int64, error) {
-	gone, err := q.exec(ctx, "DELETE FROM jobs WHERE tenant = $1 AND collection = $2 AND note = ANY($3::uuid[]) AND state NOT IN ('queued', 'running')", tenantID, collection, notes)
+	gone, err := collect(ctx, q, `SELECT x.id FROM unnest($3::uuid[]) k (note) CROSS JOIN LATERAL (SELECT * FROM jobs x
+ WHERE x.tenant = $1 AND x.note = k.note AND x.note <> `+zeroID+` AND x.collection = $2 AND x.state NOT IN ('queued', 'running') OFFSET 0) x`,
+		[]any{tenantID, collection, notes}, store.ScanOne[uuid.UUID])
 	if err != nil {
 		return 0, err
 	}
+	for _, id := range gone {
+		q.later("DELETE FROM jobs WHERE tenant = $1 AND id = $2", tenantID, id)
+	}
 	cleared, err := q.exec(ctx, `UPDATE jobs SET result = NULL, error = '', payload = CASE WHEN state IN ('queued', 'running') THEN payload END
  WHERE tenant = $1 AND collection = $2 AND $3::int = 0 AND result IS NOT NULL AND `+named("result"), tenantID, collection, 0, idTexts(notes))
-	return gone + cleared, err
+	return int64(len(gone)) + cleared, err
 }
 
 // EraseReviews implements store.NoteErasure.

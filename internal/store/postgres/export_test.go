@@ -2,6 +2,12 @@ package postgres
 
 import "github.com/google/uuid"
 
+// What is set for the next statement.
+const (
+	NoSort  = noSort
+	ByPlace = byPlace
+)
+
 // Waiting returns the number of writes that wait to share the next transaction of a collection.
 func (s *Store) Waiting(tenantID, collection uuid.UUID) int {
 	s.groups.mu.Lock()

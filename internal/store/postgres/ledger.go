@@ -39,8 +39,10 @@ func (q *session) InsertAnswer(_ context.Context, s tenant.Scope, k memory.Idemp
 	path := store.Clean(k.Path)
 	q.later("DELETE FROM idempotency WHERE tenant = $1 AND agent = $2 AND method = $3 AND path = $4 AND key = $5 AND at <= $6", s.Tenant(), s.Reader(), k.Method, path, k.Key, before)
 	// Do not wait for transactions that delete the same rows.
+	q.later(byPlace)
 	q.later("DELETE FROM idempotency WHERE tenant = $1 AND ctid = ANY(ARRAY(SELECT ctid FROM idempotency WHERE tenant = $1 AND at <= $2 LIMIT $3 FOR UPDATE SKIP LOCKED))",
 		s.Tenant(), before, purgeBatch)
+	q.later(byCost)
 	q.later("INSERT INTO idempotency (tenant, agent, method, path, key, body_hash, ids, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
 		s.Tenant(), s.Reader(), k.Method, path, k.Key, k.BodyHash[:], nullJSON(k.IDs), now)
 	return nil
@@ -153,7 +155,7 @@ func (q *session) ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay s
 	text := "SELECT m.collection, m.purpose, m.day, m.calls, m.prompt_tokens, m.completion_tokens FROM model_use m WHERE m.tenant = " + p.add(s.Tenant()) +
 		" AND m.day >= " + p.add(store.Clean(fromDay)) + " AND m.day <= " + p.add(store.Clean(toDay))
 	if !s.IsWhole() {
-		text += " AND EXISTS (SELECT 1 FROM collections c WHERE c.tenant = m.tenant AND c.id = m.collection" + reachedBy(&p, s) + ")"
+		text += " AND (SELECT true FROM collections c WHERE c.tenant = m.tenant AND c.id = m.collection" + reachedBy(&p, s) + " LIMIT 1)"
 	}
 	return collect(ctx, q, text+` ORDER BY m.day, m.collection, m.purpose COLLATE "C"`, p.args, store.ScanModelUse)
 }

@@ -79,7 +79,11 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	if len(layers) > 1 {
 		text += " ORDER BY " + merged + " LIMIT $2"
 	}
-	return collect(ctx, q, text, p.args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows) })
+	read := inOrder[store.NoteVersion]
+	if pg.Keyed || len(pg.States) > 0 || pg.ByTime && !pg.IsMessageList() { // no index has the order, or another one leads to few
+		read = collect
+	}
+	return read(ctx, q, text, p.args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows) })
 }
 
 // storableTexts returns kinds or states as the driver takes them.

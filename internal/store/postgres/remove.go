@@ -44,10 +44,13 @@ var rowTables = []struct{ name, column string }{
 }
 
 // deleteSome deletes up to left rows of a table that meet a condition, where $1 is the tenant and
-// $2 the limit. It returns how many more may be deleted.
+// $2 the limit. It returns how many more may be deleted. For them to be found by their places, pages cost nothing: a planner that knows
+// nothing of the tenant would read all that it has to find them.
 func (q *session) deleteSome(ctx context.Context, table, where string, tenantID uuid.UUID, left int64, args ...any) (int64, error) {
+	q.later(byPlace)
 	n, err := q.exec(ctx, "DELETE FROM "+table+" WHERE tenant = $1 AND ctid = ANY(ARRAY(SELECT ctid FROM "+table+" WHERE tenant = $1"+where+" LIMIT $2))",
 		append([]any{tenantID, left}, args...)...)
+	q.later(byCost)
 	return left - n, err
 }
 

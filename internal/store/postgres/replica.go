@@ -67,7 +67,7 @@ func openReplica(ctx context.Context, c Config, d Deps, user string) (*replica, 
 
 // replayed counts the layers whose revision and erasures the server has.
 const replayed = `SELECT COUNT(*) FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) l (layer, bound, epoch)
- JOIN collection_heads h ON h.tenant = $1 AND h.collection = l.layer AND h.head >= l.bound AND h.erase_epoch >= l.epoch`
+ CROSS JOIN LATERAL (SELECT * FROM collection_heads h WHERE h.tenant = $1 AND h.collection = l.layer LIMIT 1) h WHERE h.head >= l.bound AND h.erase_epoch >= l.epoch`
 
 // errBehind is the error of a read at a replica that lacks a revision.
 var errBehind = errors.New("the replica is behind")

@@ -11,7 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-const reviewTables = " FROM reviews r JOIN collections c ON c.tenant = r.tenant AND c.id = r.collection WHERE r.tenant = "
+const reviewTables = " FROM reviews r CROSS JOIN LATERAL (SELECT * FROM collections c WHERE c.tenant = r.tenant AND c.id = r.collection LIMIT 1) c WHERE r.tenant = "
 
 func (q *session) reviews(ctx context.Context, text string, args ...any) ([]memory.Review, error) {
 	return collect(ctx, q, text, args, store.ScanReview)
@@ -45,9 +45,12 @@ func (q *session) ListReviews(ctx context.Context, s tenant.Scope, rq memory.Rev
 	return q.reviews(ctx, text, p.args...)
 }
 
+// thatReview finds a review by its id, and not by the index of its collection.
+const thatReview = "tenant = $1 AND id = $2 AND collection IS NOT DISTINCT FROM $3"
+
 // ReviewState implements store.ReviewRows.
 func (q *session) ReviewState(ctx context.Context, tenantID, collection, id uuid.UUID) (s memory.ReviewState, ok bool, err error) {
-	ok, err = q.get(ctx, "SELECT state FROM reviews WHERE tenant = $1 AND id = $2 AND collection = $3 FOR UPDATE", []any{tenantID, id, collection}, &s)
+	ok, err = q.get(ctx, "SELECT state FROM reviews WHERE "+thatReview+" FOR UPDATE", []any{tenantID, id, collection}, &s)
 	return s, ok, err
 }
 
@@ -61,7 +64,7 @@ func (q *session) InsertReview(_ context.Context, tenantID uuid.UUID, r memory.R
 
 // CloseReview implements store.ReviewRows. It goes with the next statement.
 func (q *session) CloseReview(_ context.Context, tenantID uuid.UUID, r memory.Review) error {
-	q.later("UPDATE reviews SET state = $4, reason = $5, actor = $6, revision = $7, closed_at = $8 WHERE tenant = $1 AND id = $2 AND collection = $3",
+	q.later("UPDATE reviews SET state = $4, reason = $5, actor = $6, revision = $7, closed_at = $8 WHERE "+thatReview,
 		tenantID, r.ID, r.Collection, string(r.State), r.Reason, r.Actor, rev(r.Revision), r.ClosedAt)
 	return nil
 }

@@ -118,8 +118,8 @@ func (q *session) send(ctx context.Context, text string, args []any, read func(p
 	return tag, rows.Err()
 }
 
-// later keeps a statement whose result is not needed until the next round trip or the commit. Only
-// inside a transaction.
+// later keeps a statement whose result is not needed until the next round trip or the commit. Outside of a transaction that is the
+// next statement.
 func (q *session) later(text string, args ...any) {
 	q.waiting = append(q.waiting, statement{text, args})
 }
@@ -155,6 +155,29 @@ func collect[R any](ctx context.Context, q *session, text string, args []any, sc
 		out = append(out, r)
 		return err
 	})
+	return out, err
+}
+
+// noSort and maySort are sent before and after statements that read in the order of an index.
+const (
+	noSort  = "SET LOCAL enable_sort TO off"
+	maySort = "SET LOCAL enable_sort TO DEFAULT"
+)
+
+// byPlace and byCost are sent before and after a statement that deletes rows by their places in the table.
+const (
+	byPlace = "SET LOCAL random_page_cost TO 0"
+	byCost  = "SET LOCAL random_page_cost TO DEFAULT"
+)
+
+// inOrder is collect for a page: the planner takes the index that has its order. By another one it would read all that a tenant has,
+// and sort it: that looks as good while it knows nothing of the tenant, or only smaller ones.
+func inOrder[R any](ctx context.Context, q *session, text string, args []any, scan func(store.Scanner) (R, error)) (out []R, err error) {
+	q.later(noSort)
+	out, err = collect(ctx, q, text, args, scan)
+	if q.in {
+		q.later(maySort)
+	}
 	return out, err
 }
 

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/google/uuid"
 
@@ -9,35 +10,40 @@ import (
 )
 
 // EraseVersions implements store.NoteErasure.
-func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID) (int64, error) {
+func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID) (versions int64, less store.Stored, err error) {
 	const of = " IN (SELECT unhex(value) FROM json_each(?3))"
 	const closed = " AND to_rev < 9223372036854775807"
-	var erased int64
+	const open = " RETURNING to_rev = 9223372036854775807 AND deleted = 0"
 	for _, t := range []struct {
-		text   string
-		notes  []uuid.UUID
-		counts bool
+		text  string
+		notes []uuid.UUID
+		open  *int64 // counts the open rows among the deleted ones
 	}{
-		{"DELETE FROM vectors WHERE tenant = ?1 AND layer = ?2 AND note" + of, notes, false},
-		{"DELETE FROM notes WHERE tenant = ?1 AND layer = ?2 AND id" + of, notes, true},
-		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND source" + of, notes, false},
-		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND target" + of, notes, false},
-		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND source" + of + closed, past, false},
-		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND target" + of + closed, past, false},
-		{"DELETE FROM usage WHERE tenant = ?1 AND layer = ?2 AND note" + of, notes, false},
+		{"DELETE FROM vectors WHERE tenant = ?1 AND layer = ?2 AND note" + of + " RETURNING 0, 0", notes, new(int64)},
+		{"DELETE FROM notes WHERE tenant = ?1 AND layer = ?2 AND id" + of + open + ", bytes", notes, &less.Notes},
+		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND source" + of + open + ", 0", notes, &less.Links},
+		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND target" + of + open + ", 0", notes, &less.Links},
+		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND source" + of + closed + open + ", 0", past, &less.Links},
+		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND target" + of + closed + open + ", 0", past, &less.Links},
+		{"DELETE FROM usage WHERE tenant = ?1 AND layer = ?2 AND note" + of + " RETURNING 0, 0", notes, new(int64)},
 		{`DELETE FROM vectors WHERE tenant = ?1 AND layer = ?2 AND note` + of + ` AND EXISTS (SELECT 1 FROM notes n WHERE n.tenant = vectors.tenant AND n.layer = vectors.layer
- AND n.id = vectors.note AND n.from_rev = vectors.from_rev AND n.to_rev < 9223372036854775807)`, past, false},
-		{"DELETE FROM notes WHERE tenant = ?1 AND layer = ?2 AND id" + of + closed, past, true},
+ AND n.id = vectors.note AND n.from_rev = vectors.from_rev AND n.to_rev < 9223372036854775807) RETURNING 0, 0`, past, new(int64)},
+		{"DELETE FROM notes WHERE tenant = ?1 AND layer = ?2 AND id" + of + closed + open + ", bytes", past, &less.Notes},
 	} {
-		n, err := q.exec(ctx, t.text, tenantID, layer, ids(t.notes))
+		err := q.each(ctx, t.text, []any{tenantID, layer, ids(t.notes)}, func(rows *sql.Rows) error {
+			var open, bytes int64
+			err := rows.Scan(&open, &bytes)
+			*t.open += open
+			if less.Bytes += bytes; t.open == &less.Notes {
+				versions++
+			}
+			return err
+		})
 		if err != nil {
-			return 0, err
-		}
-		if t.counts {
-			erased += n
+			return 0, less, err
 		}
 	}
-	return erased, nil
+	return versions, less, nil
 }
 
 // named is the condition that a text has one of the ids ?3.

@@ -330,8 +330,13 @@ func erasePast(_ *testing.T, w *world) {
 		_, err := tx.Link(w.ctx, memory.Link{LinkID: link, Confidence: 0.7})
 		return err
 	})
+	then, now := w.mustFork(c.ID, 1, "then"), w.mustFork(c.ID, -1, "now")
+	w.write(now.ID, func(tx memory.Tx) error {
+		return errOf(tx.Unlink(w.ctx, memory.LinkID{Source: b.ID, Target: a.ID, Relation: memory.RelatedTo}))
+	})
 	out := must(w.EraseNotes(w.ctx, w.all, c.ID, nil, []uuid.UUID{a.ID}, memory.AuditEntry{Action: "note.erase"}))(w.t)
-	w.assertf(out.Versions == 1, "erased: %+v", out)
+	w.assertf(out.Versions == 1 && len(out.Layers) == 3, "erased: %+v", out)
+	w.assertf(len(w.contents(w.view(then.ID))) == 0, "a fork of before shows %v", w.contents(w.view(then.ID)))
 	got, ok := w.get(w.view(c.ID), a.ID)
 	w.assertf(ok && got.Content == "now" && got.Vector[1] == 1, "the note is %+v", got)
 	past := must(w.History(w.ctx, w.all, w.view(c.ID), a.ID, 0, 0))(w.t)
