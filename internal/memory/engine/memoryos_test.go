@@ -22,6 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos/tiers"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // newOSWorld returns a world whose main collection is a MemoryOS with this config.
@@ -548,6 +549,66 @@ func TestOSParallelExtraction_C230(t *testing.T) {
 		t.Errorf("%d entries", n)
 	}
 	w.checkCollection(w.c.ID)
+}
+
+// mixedModel marks the answers of one call as quotations, and lets them end after those of another call.
+type mixedModel struct {
+	memory.Model
+	quotes string
+	other  chan struct{} // has a value when an answer of the other call is there
+}
+
+func (m mixedModel) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
+	a, err := m.Model.Ask(ctx, s, c)
+	switch c.Name {
+	case memoryos.CallProfile, memoryos.CallKnowledge:
+		if c.Name != m.quotes {
+			m.other <- struct{}{}
+			break
+		}
+		<-m.other
+		a.Analyst = memory.AnalystHeuristic
+	}
+	return a, err
+}
+
+// Knowledge and sessions say who answered their own call, and knowledge by a model is checked, even when another answer, asked
+// concurrently, comes later and is not by a model.
+func TestOSKnowledgeHasItsOwnAnalyst(t *testing.T) {
+	t.Parallel()
+	for _, quotes := range []string{memoryos.CallProfile, memoryos.CallKnowledge} {
+		w := newOSWorld(t, `{"short_capacity":1,"heat_threshold":1,"merge_threshold":0}`, options{
+			model: func(m memory.Model) memory.Model { return mixedModel{m, quotes, make(chan struct{}, 1)} },
+		})
+		want := map[string]memory.Analyst{memoryos.CallProfile: memory.AnalystModel, memoryos.CallKnowledge: memory.AnalystModel}
+		want[quotes] = memory.AnalystHeuristic
+		for i, owned := range []string{"boat", "violin", "greenhouse", "telescope", "kiln"} {
+			w.fake.Always(memoryos.CallProfile, llmtest.JSON(memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: "Ann owns a " + owned + "."}))
+			w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Ann owns a " + owned + ".", fmt.Sprintf("Ann lives in Bergen since %d.", 1990+i)}, Assistant: []string{}}))
+			w.tell("My "+owned+" is old.", "I see.")
+		}
+		w.tell("Bye for now, I will paint my boat.", "Bye.")
+		if n := w.keyed(w.c.ID, memory.KindProfile, memoryos.KeyProfile); n.Analyst != want[memoryos.CallProfile] {
+			t.Errorf("the profile is by %q, want %q", n.Analyst, want[memoryos.CallProfile])
+		}
+		known, invented := w.knowledge("user"), 0
+		for _, n := range known {
+			if n.Analyst != want[memoryos.CallKnowledge] {
+				t.Errorf("%q is by %q, want %q", n.Content, n.Analyst, want[memoryos.CallKnowledge])
+			}
+			if strings.Contains(n.Content, "Bergen") {
+				invented++
+			}
+		}
+		if checked := quotes == memoryos.CallProfile; len(known) == 0 || checked != (invented == 0) {
+			t.Errorf("%s quotes: %d entries, %d that nobody said", quotes, len(known), invented)
+		}
+		for _, s := range w.all(w.c.ID, memory.KindSession) {
+			if s.Analyst != memory.AnalystModel {
+				t.Errorf("the session %q is by %q", s.Content, s.Analyst)
+			}
+		}
+	}
 }
 
 // C231, C237: a new profile keeps old findings and adds new ones with level and evidence. A poor answer, or one about a

@@ -177,13 +177,12 @@ func (r *run) extract(ctx context.Context, s *session, m *material, reason strin
 	var asking sync.WaitGroup
 	var profileErr, knowledgeErr error
 	var profile *memory.Note
-	var found *Knowledge
-	var dropped int
+	var found *foundKnowledge
 	both := r.c.Persons == personsOne
 	if both {
 		asking.Go(func() { profile, profileErr = r.askProfile(ctx, m, false) })
 	}
-	asking.Go(func() { found, dropped, knowledgeErr = r.askKnowledge(ctx, m) })
+	asking.Go(func() { found, knowledgeErr = r.askKnowledge(ctx, m) })
 	asking.Wait()
 	if err := errors.Join(profileErr, knowledgeErr); err != nil && (!both || profileErr != nil && knowledgeErr != nil || ctx.Err() != nil) {
 		return false, err
@@ -202,15 +201,18 @@ func (r *run) extract(ctx context.Context, s *session, m *material, reason strin
 	if r.out.Knowledge == nil {
 		r.out.Knowledge = &counted{}
 	}
-	r.out.Knowledge.Dropped += dropped
+	r.out.Knowledge.Dropped += found.dropped
 	for _, list := range []struct {
 		of      string
 		entries []string
 	}{{OfUser, found.User}, {OfAssistant, found.Assistant}} {
-		entries, err := r.saidOf(ctx, list.entries, m)
+		entries := list.entries
+		if len(entries) > 0 && found.by != memory.AnalystHeuristic { // quotations were said
+			entries, err = r.saidOf(ctx, entries, m)
+		}
 		if err == nil {
 			r.out.Knowledge.Dropped += len(list.entries) - len(entries)
-			err = r.learn(ctx, s, list.of, entries, m, reason)
+			err = r.learn(ctx, s, list.of, entries, found.by, m, reason)
 		}
 		if err != nil {
 			return false, err
@@ -404,23 +406,26 @@ func (r *run) putProfile(n memory.Note) {
 	r.dec.Puts = append(r.dec.Puts, n)
 }
 
+// foundKnowledge is an answer of "knowledge".
+type foundKnowledge struct {
+	Knowledge
+	dropped int            // entries that were left out
+	by      memory.Analyst // of this answer: the profile's, asked concurrently, may have another
+}
+
 // askKnowledge returns what the pages say; nil: the answer cannot be used.
-func (r *run) askKnowledge(ctx context.Context, m *material) (found *Knowledge, dropped int, err error) {
+func (r *run) askKnowledge(ctx context.Context, m *material) (*foundKnowledge, error) {
 	call, err := r.calls().Knowledge(KnowledgeInput{Person: m.person, Pages: m.pages})
 	a, usable, err := r.ask(ctx, call, err)
 	if err != nil || !usable {
-		return nil, 0, err
+		return nil, err
 	}
 	read, dropped, err := readKnowledge(a.JSON, 0)
-	return &read, dropped, err
+	return &foundKnowledge{read, dropped, a.Analyst}, err
 }
 
 // saidOf returns the entries that were said: none has a name or a number that is neither in the messages nor in what is known.
-// Quotations were.
 func (r *run) saidOf(ctx context.Context, entries []string, m *material) ([]string, error) {
-	if len(entries) == 0 || r.out.Analyst == memory.AnalystHeuristic {
-		return entries, nil
-	}
 	said, background := []string{}, []string{m.person}
 	for i := range m.messages {
 		u := memory.UtteranceOf(&m.messages[i])
@@ -441,7 +446,7 @@ func (r *run) saidOf(ctx context.Context, entries []string, m *material) ([]stri
 }
 
 // learn adds entries of knowledge that are not known yet, and removes the oldest ones at capacity.
-func (r *run) learn(ctx context.Context, s *session, of string, entries []string, m *material, reason string) error {
+func (r *run) learn(ctx context.Context, s *session, of string, entries []string, by memory.Analyst, m *material, reason string) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -464,7 +469,7 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 			continue
 		}
 		sources := m.sourcesOf(entry)
-		n := policy.DerivedNote(r.d, memory.Note{}, memory.KindKnowledge, key, entry, r.out.Analyst, sources)
+		n := policy.DerivedNote(r.d, memory.Note{}, memory.KindKnowledge, key, entry, by, sources)
 		n.OccurredAt, n.Vector = m.newestTime(sources, r.now), vectors[i]
 		n.Attributes = map[string]any{AttrOf: of, AttrSession: s.note.ID.String(), "reason": reason}
 		known = append(known, &n)

@@ -105,10 +105,10 @@ func TestReadThemes(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]ThemesRead{
 		`{"themes":[{"theme":"Boat","keywords":["boat","boat"],"content":"The boat leaks.","pages":[0,2,2,9]},{"theme":"","keywords":[],"content":"Tea is out.","pages":[1,0]}]}`: {
-			Themes: []Theme{{"Boat", []string{"boat"}, "The boat leaks.", []int{0, 2}}, {"Tea is out.", []string{}, "Tea is out.", []int{1}}}, Rest: []int{3}, Unknown: 3,
+			Themes: []Theme{{"Boat", []string{"boat"}, "The boat leaks.", []int{0, 2}, ""}, {"Tea is out.", []string{}, "Tea is out.", []int{1}, ""}}, Rest: []int{3}, Unknown: 3,
 		},
 		`{"themes":[{"theme":"Boat","keywords":[],"content":"The boat leaks.","pages":[-1]},{"theme":"x","keywords":[],"content":"None","pages":[1]}]}`: {
-			Themes: []Theme{{"Boat", []string{}, "The boat leaks.", []int{0, 1, 2, 3}}}, Unknown: 1,
+			Themes: []Theme{{"Boat", []string{}, "The boat leaks.", []int{0, 1, 2, 3}, ""}}, Unknown: 1,
 		},
 	} {
 		got, err := ReadThemes(json.RawMessage(answer), 4)

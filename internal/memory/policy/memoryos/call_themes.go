@@ -35,6 +35,8 @@ type Theme struct {
 	Keywords []string `json:"keywords"`
 	Content  string   `json:"content"` // what was said about it; the summary of a session
 	Pages    []int    `json:"pages"`   // handles
+
+	by memory.Analyst // whose theme it is
 }
 
 // Themes returns the call that sums up a batch of pages by topic.
@@ -111,7 +113,7 @@ func ReadThemes(raw json.RawMessage, pages int) (ThemesRead, error) {
 // "multi_summary" cannot be used.
 func generalTheme(pages []CallPage) Theme {
 	var all strings.Builder
-	t := Theme{Theme: "General", Pages: make([]int, len(pages))}
+	t := Theme{Theme: "General", Pages: make([]int, len(pages)), by: memory.AnalystHeuristic}
 	for i := range pages {
 		t.Pages[i] = i
 		for _, m := range pages[i].Messages {

@@ -365,6 +365,9 @@ func (r *run) themes(ctx context.Context, material []CallPage, pages []*midPage)
 	if err != nil {
 		return nil, false, err
 	}
+	for i := range read.Themes {
+		read.Themes[i].by = a.Analyst
+	}
 	if len(read.Rest) == 0 {
 		return read.Themes, false, nil
 	}
@@ -452,7 +455,7 @@ func (r *run) addTheme(ctx context.Context, t *Theme, pages []*midPage, pending 
 		}
 		s = &session{isNew: true, owned: true, read: &readSession{}, note: &memory.Note{
 			ID: r.d.NewID(), Kind: memory.KindSession, Category: memory.DefaultCategory, Importance: memory.DefaultImportance,
-			State: memory.StateEvolved, Analyst: r.out.Analyst, OccurredAt: pages[0].messages[0].OccurredAt, Vector: vectors[0],
+			State: memory.StateEvolved, Analyst: t.by, OccurredAt: pages[0].messages[0].OccurredAt, Vector: vectors[0],
 		}}
 		s.state.Theme, s.state.Pending = t.Theme, pending
 		describe(s.note, t)
