@@ -26,7 +26,7 @@ const (
 // dayCalls are the calls of MemoryBank, and the summary of MemGPT's queue.
 func dayCalls() map[string]answerer {
 	return map[string]answerer{
-		"daily_summary":       answer(summarizeDay),
+		"daily_summary":       reading(summarizeDay),
 		"daily_personality":   answer(describeDay),
 		"overall_history":     answer(summarizeDays),
 		"overall_personality": answer(portray),
@@ -34,11 +34,31 @@ func dayCalls() map[string]answerer {
 	}
 }
 
-// summarizeDay quotes what the person stated on a day: the sentences that say most, and the strongest of
+// summarizeDay quotes what persons stated on a day: the sentences that say most and are most worth keeping, and the strongest of
 // them as events.
-func summarizeDay(in memorybank.DayInput) memorybank.DaySummary {
-	said := spoken(in.Turns)
-	return memorybank.DaySummary{Summary: summary(said, in.Chars), Events: strongest(said, maxDayEvents, maxEventChars)}
+func summarizeDay(r *reader, in memorybank.DayInput) memorybank.DaySummary {
+	told, worth := r.told(in.Turns)
+	if len(told) == 0 {
+		told, worth = sentencesOf(spoken(in.Turns)), nil
+	}
+	return memorybank.DaySummary{Summary: summaryBy(worth, told, in.Chars), Events: firstOfRanked(ranked(worth, told), maxDayEvents, maxEventChars)}
+}
+
+// told returns the sentences that persons stated, with the names of their speakers, and the worth of each.
+func (r *reader) told(turns []memory.Utterance) (out []string, worth map[string]float64) {
+	all := make([]said.Turn, len(turns))
+	for i, u := range turns {
+		all[i] = said.Turn{Speaker: u.Name, Assistant: u.Role != memory.RoleUser, Text: u.Content}
+	}
+	worth = map[string]float64{}
+	sentences := r.judged(slices.DeleteFunc(said.Sentences(all, 0), func(s said.Sentence) bool {
+		return all[s.Turn].Assistant || s.Asks || memory.Redacted(s.Text) || text.Normalize(s.Text) == ""
+	}))
+	for i := range sentences {
+		line := named(turns[sentences[i].Turn].Name, []string{oneLine(sentences[i].Text)})[0]
+		out, worth[line] = append(out, line), max(worth[line], sentences[i].Worth())
+	}
+	return out, worth
 }
 
 // describeDay says nothing: moods and traits are not in the words of a day, and a guess would be wrong.

@@ -33,7 +33,7 @@ func TestDay(t *testing.T) {
 		"answers":  {[]memory.Utterance{assistant("The shop opens at nine.")}, "The shop opens at nine."},
 		"a smiley": {[]memory.Utterance{user("👍")}, "👍"},
 	} {
-		day := summarizeDay(memorybank.DayInput{Turns: c.turns, Chars: 400})
+		day := summarizeDay(&reader{}, memorybank.DayInput{Turns: c.turns, Chars: 400})
 		if day.Summary != c.want {
 			t.Errorf("%s: %q", name, day.Summary)
 		}
@@ -43,6 +43,46 @@ func TestDay(t *testing.T) {
 	}
 	if said := describeDay(memorybank.DayInput{Turns: []memory.Utterance{user("I had a fight and feel down, please help.")}}); len(said.Traits) > 0 || said.Mood+said.ReplyStrategy != "" {
 		t.Errorf("a mood is guessed: %+v", said)
+	}
+}
+
+// TestBusyDay: what happened to somebody is in the summary of a day on which much else was said, in any language.
+func TestBusyDay(t *testing.T) {
+	t.Parallel()
+	r := readerOf(t)
+	for _, c := range []struct{ told, talk []string }{
+		{[]string{"Plum died last night.", "I've accepted an offer from Ramboll.", "My sister had a baby."}, []string{
+			"Honestly these endless grey clouds, drizzle and puddles make everybody grumble.", "Well, whatever floats your boat, as the old saying goes, haha.",
+			"Thanks a million for this wonderfully patient, thorough explanation.", "Could you please rewrite the paragraph with shorter, friendlier sentences.",
+			"Right, fair enough, that certainly sounds reasonable and convincing.", "Oh dear, such gloomy headlines, newspapers love catastrophes.",
+			"Great, let us continue with another example, slower and simpler.", "Haha, brilliant pun, nobody saw that punchline coming.",
+		}},
+		{[]string{"Oma ist gestern gestorben.", "Ich habe bei Siemens gekündigt.", "Rex hat Diabetes."}, []string{
+			"Ach, dieses ewige Nieselwetter macht doch wirklich jeden griesgrämig.", "Tja, jedem Tierchen sein Pläsierchen, wie der Volksmund behauptet.",
+			"Tausend Dank für die wunderbar geduldige, ausführliche Erklärung.", "Formuliere den Absatz bitte noch einmal kürzer und freundlicher.",
+			"Stimmt, das klingt tatsächlich vernünftig und überzeugend.", "Prima, mach einfach weiter mit einem anderen, leichteren Beispiel.",
+			"Haha, großartiges Wortspiel, die Pointe kam völlig unerwartet.", "Na gut, einverstanden, meinetwegen genau so, wunderbar.",
+		}},
+		{[]string{"猫のミケが死んだ。", "彼女にプロポーズしました。", "弟が入院した。"}, []string{
+			"なるほど、それは確かにもっともな話で、とても分かりやすい説明でしたね。", "いやあ、今日は本当にどんよりした天気で、なんだか気分まで重くなりますね。",
+			"ありがとうございます、丁寧で詳しい解説のおかげで大変助かりました。", "もう一度、もっと短くて親しみやすい文章に書き直してくださいませんか。",
+			"ははは、見事な洒落ですね、まさかそんな落ちが来るとは思いませんでした。", "はい、承知しました、それではその調子で続きをお願いいたします。",
+			"まあ、人それぞれですから、好きなようにすればいいんじゃないでしょうか。", "すごい、素晴らしい、まったくその通りだと心から思います。",
+		}},
+	} {
+		var turns []memory.Utterance
+		for i, talk := range c.talk {
+			if i < len(c.told) {
+				turns = append(turns, user(c.told[i]))
+			}
+			turns = append(turns, user(talk), assistant("Noted."))
+		}
+		day := summarizeDay(r, memorybank.DayInput{Turns: turns, Chars: 200})
+		for _, told := range c.told {
+			if !strings.Contains(day.Summary, told) || !strings.Contains(join(day.Events), told) {
+				t.Errorf("%q is lost: %q, events %q", told, day.Summary, day.Events)
+			}
+		}
 	}
 }
 

@@ -27,11 +27,14 @@ type statement struct {
 // so many characters, and keeps their order. A sentence says the more the rarer its terms are among
 // the given ones, for its length; a later one says a little more than an earlier one. What a chosen
 // sentence already says is not said again.
-func summary(texts []string, chars int) string {
+func summary(texts []string, chars int) string { return summaryBy(nil, sentencesOf(texts), chars) }
+
+// summaryBy is summary of sentences that count by their worth, by sentence. Nil: all count alike.
+func summaryBy(worth map[string]float64, sentences []string, chars int) string {
 	chars = cmp.Or(max(chars, 0), defaultChars)
-	chosen := fitting(sentencesOf(texts), chars)
+	chosen := fitting(ranked(worth, sentences), chars)
 	if len(chosen) == 0 { // every sentence is longer than the bound
-		all := strings.Join(texts, "\n")
+		all := strings.Join(sentences, "\n")
 		return text.Shorten(cmp.Or(text.ExtractiveSentence(all), strings.Join(strings.Fields(all), " ")), chars)
 	}
 	return join(chosen)
@@ -40,17 +43,17 @@ func summary(texts []string, chars int) string {
 // summaryOfWhole joins the texts that say most, each whole, within so many characters, in their order.
 func summaryOfWhole(texts []string, chars int) string {
 	chars = cmp.Or(max(chars, 0), defaultChars)
-	if chosen := fitting(texts, chars); len(chosen) > 0 {
+	if chosen := fitting(ranked(nil, texts), chars); len(chosen) > 0 {
 		return strings.Join(chosen, " ")
 	}
 	return summary(texts, chars)
 }
 
-// fitting returns the sentences that say most within so many characters, in their order.
-func fitting(sentences []string, chars int) []string {
+// fitting returns the first of ranked sentences that fit in so many characters, in the order in which they were said.
+func fitting(best []statement, chars int) []string {
 	covered := map[string]bool{}
 	var chosen []statement
-	for _, s := range ranked(sentences) {
+	for _, s := range best {
 		length := utf8.RuneCountInString(s.text) + 2 // with a full stop and a space
 		if length > chars+1 || repeats(s.terms, covered) {
 			continue
@@ -67,7 +70,12 @@ func fitting(sentences []string, chars int) []string {
 // strongest returns the n sentences of the texts that say most and have at most so many characters, in
 // their order.
 func strongest(texts []string, n, chars int) []string {
-	best := slices.DeleteFunc(ranked(sentencesOf(texts)), func(s statement) bool { return utf8.RuneCountInString(s.text) > chars })
+	return firstOfRanked(ranked(nil, sentencesOf(texts)), n, chars)
+}
+
+// firstOfRanked returns the first n of ranked sentences that have at most so many characters, in the order in which they were said.
+func firstOfRanked(best []statement, n, chars int) []string {
+	best = slices.DeleteFunc(best, func(s statement) bool { return utf8.RuneCountInString(s.text) > chars })
 	return inOrder(best[:min(n, len(best))])
 }
 
@@ -82,15 +90,15 @@ func inOrder(chosen []statement) []string {
 }
 
 // ranked returns sentences, those that say most first, the later one of two that say as much.
-func ranked(sentences []string) []statement {
-	all := rated(sentences)
+func ranked(worth map[string]float64, sentences []string) []statement {
+	all := rated(worth, sentences)
 	slices.SortStableFunc(all, func(a, b statement) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.place, a.place)) })
 	return all
 }
 
 // rated returns sentences, each once, with their scores: a quotation says what its words say. A repeated one is as late as
 // its last occurrence.
-func rated(sentences []string) []statement {
+func rated(worth map[string]float64, sentences []string) []statement {
 	var all []statement
 	at := map[string]int{}         // by the normalized sentence
 	seenIn := map[string]float64{} // by term: in how many sentences
@@ -119,6 +127,9 @@ func rated(sentences []string) []statement {
 		}
 		s.score /= math.Sqrt(float64(utf8.RuneCountInString(s.text)) + 20)
 		s.score *= 1 + 0.25*float64(i)/count
+		if worth != nil {
+			s.score *= worth[s.text] * worth[s.text]
+		}
 	}
 	return all
 }

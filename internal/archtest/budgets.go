@@ -54,7 +54,7 @@ func Budgets() map[string]int {
 		"internal/store/sqlite":                     5850,
 		"internal/store/postgres":                   6270,
 		"internal/llm":                              4965,
-		"internal/analyst":                          1800,
+		"internal/analyst":                          1822,
 		"internal/redis":                            1200,
 		"internal/cache":                            600,
 		"internal/encoder":                          2950,
