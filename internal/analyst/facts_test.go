@@ -173,6 +173,8 @@ func TestEntities(t *testing.T) {
 		"Nora, 2026-06-01: “Ich habe den Hund mit zum Arzt in Bonn.”":         nil,
 		"Nora, 2026-06-01: “我在读《三体》。”":                                        {"三体"},
 		"Nora, 2026-06-01: “I like tea.”":                                     nil,
+		"Nora, 2026-06-01: “I met Sean O'Brien’s boss at LʼOréal.”":           {"Sean O'Brien", "LʼOréal"},
+		"Nora, 2026-06-01: “Je vais à l’Aquila avec d'autres.”":               {"Aquila"},
 		"“Is Tom there?” – Nora, 2026-06-01: “He went to Oslo, not to Rome.”": {"Oslo", "Rome"},
 	} {
 		var got []string

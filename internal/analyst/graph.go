@@ -89,13 +89,19 @@ func capitalized(s string) []string {
 }
 
 // nameOf returns a word that is written as a name, without the marks around it and without an ending behind an
-// apostrophe; "" if it is none.
+// apostrophe; "" if it is none. A letter before an apostrophe is of the name if that continues with a capital: "O'Brien", but
+// "l'Italie".
 func nameOf(raw string) string {
 	word := strings.TrimFunc(raw, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
-	if i := strings.IndexAny(word, "'’"); i > 1 {
+	if i := strings.IndexAny(word, "'’ʼ"); i > 1 {
 		word = word[:i]
 	} else if i >= 0 {
-		return ""
+		_, n := utf8.DecodeRuneInString(word[i:])
+		name := nameOf(word[i+n:])
+		if first, _ := utf8.DecodeRuneInString(word); name == "" || !unicode.IsUpper(first) {
+			return name
+		}
+		return word[:i+n] + name
 	}
 	first, size := utf8.DecodeRuneInString(word)
 	if !unicode.IsUpper(first) || len(word) == size {

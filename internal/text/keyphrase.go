@@ -62,14 +62,15 @@ func Keyphrases(s string, n int, exclude ...string) []string {
 	if n <= 0 {
 		return nil
 	}
-	lang, _ := Guess(s)
+	plain := strings.ReplaceAll(s, "ʼ", "´") // Unicode has the one for a letter; both have two bytes
+	lang, _ := Guess(plain)
 	r := phraseReader{s: s, lang: lang, drop: map[string]bool{}, opens: true}
 	for _, name := range exclude {
-		for _, w := range Words(name) {
-			r.drop[w] = true
+		for _, w := range append(Words(name), strings.Fields(name)...) {
+			r.drop[foldWord(w)] = true
 		}
 	}
-	r.read()
+	r.read(plain)
 	if len(r.words) == 0 {
 		return nil
 	}
@@ -96,12 +97,61 @@ type phraseReader struct {
 	opening  bool // the clause opens a sentence
 	last     int  // the index in words of the last token; -1: it is not there
 	number   bool // the token was a number
+	short    bool // the next token is a function word
 }
 
-func (r *phraseReader) read() {
+func (r *phraseReader) read(plain string) {
 	r.last = -1
-	scan(r.s, r.token)
+	var parts []token
+	scan(plain, func(t token) {
+		if n := len(parts); n == 0 || t.class != classWord || parts[n-1].class != classWord || !isApostrophe(r.s[parts[n-1].end:t.start]) {
+			r.joined(parts)
+			parts = parts[:0]
+		}
+		parts = append(parts, t)
+	})
+	r.joined(parts)
 	r.endClause()
+}
+
+// apostrophes are the signs that are written for an apostrophe.
+const apostrophes = "'’ʼ‘＇´"
+
+func isApostrophe(gap string) bool {
+	return gap != "" && strings.Contains(apostrophes, gap) && utf8.RuneCountInString(gap) == 1
+}
+
+// joined reads the parts of a word with apostrophes between them. A function word is read alone: it lost its vowel before the
+// next part ("l'homme", "dell'arte"), or is a consonant behind one ("Ann's"). Else they are one word: "Qur'an", "O'zbek", "п'ять".
+func (r *phraseReader) joined(parts []token) {
+	if len(parts) == 0 {
+		return
+	}
+	whole := token{start: parts[0].start, end: parts[len(parts)-1].end, class: parts[0].class}
+	function := func(t token) bool {
+		stop := func(end string) bool { return stems.stem([]byte(foldWord(r.s[t.start:t.end])+end), r.lang).stop }
+		if t.end == whole.end {
+			return stop("") && !strings.ContainsAny(r.s[t.start:t.start+1], "aeiouAEIOU")
+		}
+		return stop("") || stop("a") || stop("e") || stop("o")
+	}
+	first, _ := utf8.DecodeRuneInString(r.s[whole.start:])
+	if len(parts) == 1 || !unicode.Is(unicode.Latin, first) || isNegation(r.s[whole.start:whole.end]) || !slices.ContainsFunc(parts, function) {
+		r.token(whole)
+		return
+	}
+	for _, t := range parts {
+		r.short = function(t)
+		r.token(t)
+	}
+	r.short = false
+}
+
+// isNegation reports whether a word is an English verb with a short "not", which is none of the words that it looks like: "won't".
+func isNegation(word string) bool {
+	before, ok := strings.CutSuffix(strings.ToLower(word), "t")
+	before = strings.TrimRight(before, apostrophes)
+	return ok && len(before)+1 < len(word) && strings.HasSuffix(before, "n")
 }
 
 // token reads the next token.
@@ -151,7 +201,7 @@ func (r *phraseReader) word(t token) {
 	lang := scriptLanguage(w, false, r.lang)
 	e := stems.stem([]byte(w), lang)
 	r.number = isNumber(w)
-	if e.stop || r.drop[w] || letters(w) < 2 {
+	if e.stop || r.short || r.drop[w] || letters(w) < 2 || isNegation(r.s[t.start:t.end]) {
 		r.breakRun()
 		return
 	}
@@ -187,14 +237,14 @@ func (r *phraseReader) pairRun(t token, afterNumber bool) {
 // joinsPhrase reports whether two words with gap between them may be in one phrase.
 func joinsPhrase(gap string) bool {
 	switch gap {
-	case "", " ", "-", "'", "’", "&", " & ", "/":
+	case "", " ", "-", "&", " & ", "/":
 		return true
 	}
-	return false
+	return isApostrophe(gap)
 }
 
 func endsClause(r rune) bool {
-	return unicode.IsPunct(r) && r != '\'' && r != '’' && r != '-' || r == '\n'
+	return unicode.IsPunct(r) && r != '-' && !strings.ContainsRune(apostrophes, r) || r == '\n'
 }
 
 func endsSentence(r rune) bool {

@@ -371,6 +371,27 @@ func TestKeyphrases(t *testing.T) {
 			}
 		})
 	}
+	// A word with an apostrophe is whole or has lost its function word, with each sign that is written for one.
+	for in, want := range map[string][]string{
+		"I won't.": nil, "No, I can't, she doesn't.": nil, "WON'T": nil, "It's ours, isn't it?": nil,
+		"L'homme que j'ai vu dans l'île d'Oléron n'est pas d'ici.": {"Oléron", "homme", "île"}, "C'è un'aquila nell'aria dell'estate.": {"aquila", "aria", "estate"},
+		"Ann's kiln": {"Ann", "kiln"}, "O'zbek": {"O'zbek"}, "Oʻzbek": {"Oʻzbek"}, "Men o‘zbekman": {"Men", "o‘zbekman"}, "the Qur'an": {"Qur'an"}, "У мене п'ять котів": {"мене", "п'ять котів"},
+	} {
+		for _, sign := range []string{"'", "’", "ʼ", "＇"} {
+			text := strings.ReplaceAll(in, "'", sign)
+			got := Keyphrases(text, 3)
+			slices.Sort(got)
+			for i, k := range got {
+				got[i] = strings.ReplaceAll(k, sign, "'")
+			}
+			if want := strings.Join(want, ", "); strings.Join(got, ", ") != want {
+				t.Errorf("%q: %q, want %q", text, got, want)
+			}
+		}
+	}
+	if got := Keyphrases("O'Brien: The kiln is hot.", 3, "O'Brien"); slices.Contains(got, "O'Brien") {
+		t.Errorf("the speaker is in %q", got)
+	}
 	// C005: small talk still has some.
 	if got, want := Keyphrases("Yeah, good idea! I'll give it a try.", 5), []string{"good idea", "give", "try"}; !slices.Equal(got, want) {
 		t.Errorf("small talk has %q, want %q", got, want)
