@@ -88,6 +88,14 @@ func TestUntoldIsNoFact(t *testing.T) {
 		{"请翻译成英文：我住在青岛。", "青岛", ""},
 		{"My sister wrote me: \"I am pregnant and I am moving home.\" I live in Graz.", "pregnant", "Graz"},
 		{"Der Sänger singt „Ich bin in Bremen geboren“.", "Bremen", ""},
+		{"Er sagte: „Ich ziehe weg.“ Ich wohne in Kassel.", "ziehe", "Kassel"},
+		{"„Ich ziehe weg“, sagte er. Ich wohne in Kassel.", "ziehe", "Kassel"},
+		{"Er sagte: »Ich ziehe weg.« Ich wohne in Kassel.", "ziehe", "Kassel"},
+		{"Elle a dit : « Je pars. Tu restes. » J'habite à Lyon.", "pars", "Lyon"},
+		{"Она сказала: «Я уезжаю.» Я живу в Казани.", "уезжаю", "Казани"},
+		{"She said “I am leaving. I will not come back.” I live in Graz.", "leaving", "Graz"},
+		{"Hon sa: ”Jag flyttar. Hej.” Jag bor i Lund.", "flyttar", "Lund"},
+		{"她说：「我要走了。再见。」我住在青岛。", "走了", "青岛"},
 		{"If I eat nuts, my lips swell.", "", "lips"},
 		{"When I moved to Leeds I sold the car.", "", "Leeds"},
 		{"Ash was found in the garage!", "", "Ash"},
@@ -110,7 +118,7 @@ func TestReportedTurns(t *testing.T) {
 	for _, turn := range []string{
 		"I hate Chinese food.", "I love Chinese food now.", "I can't stand jazz.", "我特别怕狗。", "我现在一点都不怕狗了。", "أحب القهوة كثيرا.", "今はもう朝型ではありません。",
 		"Sorry, I meant Bern, not Berlin.", "Actually his name is Rex, I mistyped.", "Correction: my birthday is on 5 May.", "No, Anna lives in Linz.", "不对，是姓黄，我打错了。",
-		"I ❤️ NYC", "I love my 👨‍👩‍👧‍👦 family and 🍕!", "Mi familia: 👩‍👩‍👦‍👦 ❤️ la playa", "My son is 7 🎂", "我是👩‍⚕️，在广州上班",
+		"I 💔 winter", "I 🤮 coriander", "Ich 💔 Winter", "我❤️咖啡", "我💔冬天", "나는 ❤️ 커피", "أنا ❤️ القهوة", "Я ❤️ зиму", "I ❤️ NYC", "I love my 👨‍👩‍👧‍👦 family and 🍕!", "Mi familia: 👩‍👩‍👦‍👦 ❤️ la playa", "My son is 7 🎂", "我是👩‍⚕️，在广州上班",
 		"I got a raise, my salary is 92k now.", "My salary is 95k now.", "我搬到慕尼黑了。", "Me mudé a Sevilla la semana pasada.", "지난주에 부산으로 이사했어요.", "انتقلت إلى دبي الأسبوع الماضي.", "मैं दिल्ली में रहता हूँ।",
 		"My site is https://nora.example.org/a?b=c&d=e.", "I work at Bosch, see https://bosch.example.com/jobs?id=3.", "My blog: https://lin.example.net/?p=77",
 		"我养了一只狗，叫旺财。", "我有个儿子,名字叫小明。", "我们公司叫未来科技。", "My company's name is Acme.", "We had a baby, the name is Mira.", "我喜欢的作家住在巴黎。", "我的房子二十岁了。", "我养了一只猫,叫咪咪。",
@@ -126,7 +134,7 @@ func TestReportedTurns(t *testing.T) {
 	for _, turn := range []string{
 		`My boss said: "I live in Zurich."`, "Write a story: I was born in 1820 and I am a pirate.", "Summarize: I was born in Lagos, and I moved to Paris.",
 		"帮我润色一下这段话：我毕业于南京大学，现在在做护士。", "次の文を英語に直してください：私は大工で、娘が三人います。", "Imagine I am a pilot in Denver.", "Evaluate whether Obsidian could be useful with this app.",
-		"Let's say I own a vineyard in Tuscany.", "要是我会开飞机就好了。", "もし私が医者だったら、アフリカで働くでしょう。", "如果我有一百万,我就去环游世界。", "Please forget my salary.", log,
+		"Thanks 🙏 so much", "haha 😂 ok", "谢谢🙏你", "Danke 🙏 dir", "Good 🌞 morning", "Let's say I own a vineyard in Tuscany.", "要是我会开飞机就好了。", "もし私が医者だったら、アフリカで働くでしょう。", "如果我有一百万,我就去环游世界。", "Please forget my salary.", log,
 	} {
 		if got := r.words(turn); got != "" {
 			t.Errorf("%q: %q", turn, got)

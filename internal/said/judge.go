@@ -5,6 +5,10 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/runenames"
+
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // Embed returns the vectors of texts by encoder.E5ForTalk, in order.
@@ -23,8 +27,10 @@ func Judge(sentences []Sentence, embed Embed) error {
 	some := sentences[:min(len(sentences), mostJudged)]
 	for i := range some {
 		texts = append(texts, some[i].judged())
-		if c := some[i].clause(); c != "" {
-			texts = append(texts, c)
+		for _, other := range []string{some[i].clause(), some[i].spelled()} {
+			if other != "" {
+				texts = append(texts, other)
+			}
 		}
 	}
 	if len(texts) == 0 {
@@ -36,11 +42,19 @@ func Judge(sentences []Sentence, embed Embed) error {
 	}
 	for i := range some {
 		s := &some[i]
-		s.Kinds = KindsOf(texts[0], made[0])
-		texts, made = texts[1:], made[1:]
-		if s.clause() != "" {
-			s.opened = KindsOf(texts[0], made[0])
+		next := func() *Kinds {
+			k := KindsOf(texts[0], made[0])
 			texts, made = texts[1:], made[1:]
+			return k
+		}
+		s.Kinds = next()
+		if s.clause() != "" {
+			s.opened = next()
+		}
+		if s.spelled() != "" {
+			if by := next(); s.Kinds != nil && by != nil {
+				s.Kinds.States = max(s.Kinds.States, by.States)
+			}
 		}
 	}
 	markHanded(some)
@@ -67,8 +81,8 @@ func markQuoted(sentences []Sentence) {
 
 // endsQuotation reports whether a text ends with the end of a quotation.
 func endsQuotation(s string) bool {
-	end, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(s, func(r rune) bool { return unicode.IsPunct(r) && !strings.ContainsRune(closeQuotes+"\"“", r) }))
-	return strings.ContainsRune(closeQuotes+"\"“", end)
+	end, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(s, func(r rune) bool { return unicode.IsPunct(r) && !strings.ContainsRune(endQuotes, r) }))
+	return strings.ContainsRune(endQuotes, end)
 }
 
 // judged returns the words of which the kinds are read: with what introduces them.
@@ -97,6 +111,39 @@ func (s *Sentence) clause() string {
 	return s.Text[:at+size]
 }
 
+// spelled returns the words of a sentence with the names of its emoji, if one is between two words, where it may be the verb:
+// "I 💔 winter". "": none is.
+func (s *Sentence) spelled() string {
+	if len(text.Signs(s.Text)) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	begun, sign, between := false, false, false // a letter is before; a sign follows it; a letter follows that
+	for _, r := range s.judged() {
+		switch {
+		case unicode.Is(unicode.So, r):
+			sign = begun
+			b.WriteString(" " + strings.ToLower(runenames.Name(r)) + " ")
+			continue
+		case unicode.IsLetter(r):
+			begun, between = true, between || sign
+		case r == variation || r == joiner:
+			continue
+		}
+		b.WriteRune(r)
+	}
+	if !between {
+		return ""
+	}
+	return b.String()
+}
+
+// variation is behind a sign that is shown as an emoji, joiner between signs that are shown as one.
+const (
+	variation = '\ufe0f'
+	joiner    = '\u200d'
+)
+
 // handsOver reports whether a sentence hands a text over for work.
 func (s *Sentence) handsOver() bool {
 	return s.Kinds != nil && s.Kinds.Handed >= LeastHanded || s.opened != nil && s.opened.Handed >= LeastHanded
@@ -120,15 +167,15 @@ func markTurn(turn []Sentence) {
 		if !turn[i].handsOver() {
 			continue
 		}
-		text, ends := turn[i:], turn[i].clause() != "" && endsQuotation(turn[i].Text)
+		handed, ends := turn[i:], turn[i].clause() != "" && endsQuotation(turn[i].Text)
 		switch {
 		case ends:
-			text = turn[i : i+1]
+			handed = turn[i : i+1]
 		case i == len(turn)-1 && i > 0 && turn[i].line != turn[i-1].line:
-			text = turn
+			handed = turn
 		}
-		for k := range text {
-			text[k].handed = true
+		for k := range handed {
+			handed[k].handed = true
 		}
 		if !ends {
 			return

@@ -197,6 +197,10 @@ func sentencesOf(line string) []string {
 			continue
 		}
 		end := at + len(s)
+		if n := closing(s); n > 0 && isOpen(held) { // French writes a space before the mark
+			out = append(out, strings.TrimSpace(held+rest[:at+n]))
+			held, rest, end = "", rest[at+n:], end-at-n
+		}
 		held += rest[:end]
 		rest = rest[end:]
 		next, _ := utf8.DecodeRuneInString(rest)
@@ -221,25 +225,44 @@ const maxQuoted = 400
 const (
 	openQuotes  = "\"“„«「『《"
 	closeQuotes = "”»」』》"
+	endQuotes   = closeQuotes + "\"“«" // in some languages
 )
+
+// closers are the marks that end a quotation, by the one that begins it. Those that begin one in some languages and end it in others
+// do the latter where they can.
+var closers = map[rune]string{
+	'"': "\"", '“': "”", '„': "“”\"", '«': "»", '»': "«»", '”': "”", '「': "」", '『': "』", '《': "》",
+}
 
 // isOpen reports whether a quotation begins in a text and does not end there.
 func isOpen(s string) bool {
 	if len(s) > maxQuoted {
 		return false
 	}
-	straight, depth := 0, 0
+	var open []string // the marks that end each quotation
+	before := ' '
 	for _, r := range s {
+		opens := closers[r]
 		switch {
-		case r == '"':
-			straight++
-		case strings.ContainsRune(openQuotes, r):
-			depth++
-		case strings.ContainsRune(closeQuotes, r), r == '“':
-			depth--
+		case len(open) > 0 && strings.ContainsRune(open[len(open)-1], r):
+			open = open[:len(open)-1]
+		case strings.ContainsRune(closeQuotes, r) && !unicode.IsSpace(before) && before != ':':
+		case opens != "":
+			open = append(open, opens)
 		}
+		before = r
 	}
-	return straight%2 == 1 || depth > 0
+	return len(open) > 0
+}
+
+// closing returns how many bytes of marks that end a quotation a text begins with, if another sentence follows them.
+func closing(s string) int {
+	behind := strings.TrimLeft(s, endQuotes)
+	next, _ := utf8.DecodeRuneInString(strings.TrimLeft(behind, " \u00a0\u202f"))
+	if behind == s || !unicode.IsLetter(next) || unicode.IsLower(next) {
+		return 0
+	}
+	return len(s) - len(behind)
 }
 
 // Bounds of what is pasted.

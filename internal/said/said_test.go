@@ -24,6 +24,10 @@ func TestSentences(t *testing.T) {
 		"Rent: 700 €\nfrom 5,200,000 to 10:30":                                                {"Rent: 700 €", "from 5,200,000 to 10:30"},
 		"我住在北京。我很好！":                                                                          {"我住在北京。", "我很好！"},
 		"I ❤️ NYC":                                                                            {"I ❤️ NYC"},
+		"Er sagt: „Ich gehe. Komm!“ Ich bleibe. Das Buch „Momo“ ist neu.":                     {"Er sagt: „Ich gehe. Komm!“", "Ich bleibe.", "Das Buch „Momo“ ist neu."},
+		"Er sagt: »Ich gehe. Komm!« Ich bleibe.":                                              {"Er sagt: »Ich gehe. Komm!«", "Ich bleibe."},
+		"« Je pars. Viens ! » dit-elle. « Je pars. » Je reste.":                               {"« Je pars. Viens ! » dit-elle.", "« Je pars. »", "Je reste."},
+		"Hon sa: ”Jag går. Kom!” Jag stannar.":                                                {"Hon sa: ”Jag går. Kom!”", "Jag stannar."},
 	} {
 		var got []string
 		for _, s := range Sentences([]Turn{{Text: in}}, 0) {
