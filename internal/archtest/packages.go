@@ -127,7 +127,7 @@ func Map() []Package {
 		{"internal/store/enginetest", LayerAdapter, "empty stores, for tests", []string{core, store, "internal/store/sqlite", "internal/store/postgres"}, false},
 		{"internal/store/storetest", LayerAdapter, "the conformance suite", []string{core, store, grant}, false},
 		{"internal/llm", LayerAdapter, "the model client: completion, embedding, retry, budget", []string{core}, false},
-		{"internal/analyst", LayerAdapter, "answers the calls of the policies without a model", []string{core, "internal/said", policy + "/amem", policy + "/mem0", policy + "/memgpt", policy + "/memorybank", policy + "/memoryos", policy + "/layered"}, false},
+		{"internal/analyst", LayerAdapter, "answers calls of policies without a model", []string{core, "internal/said", policy + "/amem", policy + "/mem0", policy + "/memgpt", policy + "/memorybank", policy + "/memoryos", policy + "/layered"}, false},
 		{"internal/redis", LayerAdapter, "shared through Redis: limits, news, wake-ups", []string{core}, false},
 		{"internal/cache", LayerAdapter, "the cache of note versions", []string{core, "internal/redis"}, false},
 
@@ -162,7 +162,7 @@ func Map() []Package {
 
 		{eval, LayerTool, "evaluation", []string{"internal/clip", "internal/covered", "internal/search", "internal/text"}, false},
 		{arch, LayerTool, "this map, its tests", []string{"migrations"}, false},
-		{"tools", LayerTool, "development", []string{arch, "internal/api/table", "internal/said", "internal/encoder", eval, "internal/llm", memory, "internal/text"}, false},
+		{"tools", LayerTool, "development", []string{arch, "internal/api/table", "internal/said", "internal/encoder", eval, "internal/llm", memory, "internal/search", "internal/text"}, false},
 		{"docs", LayerTool, "documentation and examples", nil, false},
 		{"deploy", LayerTool, "images, compositions", nil, false},
 		{"test", LayerTool, "tests of processes on real servers", []string{app, "internal/app/command", "internal/llm"}, false},

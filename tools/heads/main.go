@@ -1,6 +1,6 @@
 // Command heads trains what internal/said knows of sentences, and says how well it tells what it did not learn from:
 //
-//	go run ./tools/heads [-parts worth,kinds,held] [-data corpus/dialogues] [-vectors FILE]
+//	go run ./tools/heads [-parts worth,kinds,held,together] [-data corpus/dialogues] [-vectors FILE]
 //	go run ./tools/heads -parts worth [-files assistant,chinese,…] -write internal/said/head.bin
 //	go run ./tools/heads -parts kinds -kinds internal/said/kinds.bin
 //
@@ -17,6 +17,8 @@
 // fragment (an answer that is nothing alone).
 //
 // held says what the product makes of held.tsv, from which nothing was learned or chosen.
+//
+// together says how many facts that end another one are shown together with it, and what a cosine alone would find.
 package main
 
 import (
@@ -60,6 +62,8 @@ func main() {
 			err = runKinds(*data, *cache, *kinds)
 		case "held":
 			err = runHeld()
+		case "together":
+			err = runTogether(*data)
 		default:
 			err = fmt.Errorf("no part is called %q", part)
 		}
