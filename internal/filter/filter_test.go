@@ -208,12 +208,13 @@ func TestParseRefuses(t *testing.T) {
 func TestParseTime(t *testing.T) {
 	t.Parallel()
 	want := time.Date(2026, 11, 21, 10, 5, 0, 0, time.UTC)
-	for _, s := range []string{"202611211005", "2026-11-21T10:05:00Z", "2026-11-21T05:05:00-05:00", "2026-11-21T10:05:00.0000004Z"} {
+	for _, s := range []string{"202611211005", "2026-11-21T10:05:00Z", "2026-11-21T05:05:00-05:00", "2026-11-21T10:05:00.0000004Z",
+		"2026-11-21 05:05:00-05:00", "2026-11-21T05:05:00-0500", "2026-11-21T05:05-05:00", "2026-11-21 15:05:00.000+0500", "2026-11-21t10:05z"} {
 		if got, err := ParseTime(s); err != nil || !got.Equal(want) || got.Location() != time.UTC {
 			t.Errorf("%s: %v %v", s, got, err)
 		}
 	}
-	for _, s := range []string{"", "202613211005", "2026-11-21", "20261121100", "+20261121100"} {
+	for _, s := range []string{"", "202613211005", "2026-11-21", "20261121100", "+20261121100", "2026-11-21 10:05:00", "2026-11-21T10:05"} {
 		if got, err := ParseTime(s); err == nil {
 			t.Errorf("%q accepted as %v", s, got)
 		}

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -369,7 +370,11 @@ func parseMembers(raw json.RawMessage, path string) (map[string]json.RawMessage,
 // compactTime is YYYYMMDDHHmm.
 const compactTime = "200601021504"
 
-// ParseTime parses a time as the API accepts it: RFC 3339 with any offset, or YYYYMMDDHHmm in UTC.
+// offsetTimes are RFC 3339, and what other programs write of ISO 8601: an offset without a colon, no seconds.
+var offsetTimes = []string{time.RFC3339Nano, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z07:00", "2006-01-02T15:04Z0700"}
+
+// ParseTime parses a time as the API accepts it: RFC 3339 with any offset, also with a space in place of T, without seconds or
+// without the colon of the offset, or YYYYMMDDHHmm in UTC.
 // The result is UTC, truncated to microseconds.
 func ParseTime(s string) (time.Time, error) {
 	t, err := ParseLocalTime(s)
@@ -379,18 +384,30 @@ func ParseTime(s string) (time.Time, error) {
 // ParseLocalTime is [ParseTime] with the offset that was written, also +00:00. The location is time.UTC for Z, for -00:00
 // (RFC 3339, section 4.3: the local offset is unknown), and for YYYYMMDDHHmm.
 func ParseLocalTime(s string) (time.Time, error) {
-	layout := time.RFC3339Nano
 	if len(s) == len(compactTime) && strings.Trim(s, "0123456789") == "" {
-		layout = compactTime
+		t, err := time.Parse(compactTime, s)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("time %q: %w", s, err)
+		}
+		return t, nil
 	}
-	// RFC 3339, section 5.6, allows t and z in lower case.
-	t, err := time.Parse(layout, strings.ToUpper(s))
-	if err != nil {
-		return time.Time{}, fmt.Errorf("time %q: %w", s, err)
+	// RFC 3339, section 5.6, allows t and z in lower case, and a space between date and time.
+	written := strings.ToUpper(s)
+	if day, clock, ok := strings.Cut(written, " "); ok {
+		written = day + "T" + clock
 	}
-	t = t.Truncate(time.Microsecond)
-	if _, offset := t.Zone(); layout == time.RFC3339Nano && !strings.HasSuffix(s, "-00:00") && !strings.ContainsAny(s[len(s)-1:], "zZ") {
-		return t.In(time.FixedZone("", offset)), nil
+	var first error
+	for _, layout := range offsetTimes {
+		t, err := time.Parse(layout, written)
+		if err != nil {
+			first = cmp.Or(first, err)
+			continue
+		}
+		t = t.Truncate(time.Microsecond)
+		if _, offset := t.Zone(); !strings.HasSuffix(s, "-00:00") && !strings.HasSuffix(written, "Z") {
+			return t.In(time.FixedZone("", offset)), nil
+		}
+		return t.UTC(), nil
 	}
-	return t.UTC(), nil
+	return time.Time{}, fmt.Errorf("time %q: %w", s, first)
 }
