@@ -419,7 +419,7 @@ func TestMCPHostileInput(t *testing.T) {
 		{"get_note", map[string]any{"collection": "space", "note": []int{1}}, "note: must be a string"},
 		{"link_notes", map[string]any{"collection": "space", "note": "01a1fdda-ccd6-713d-97db-eda78326c93a", "links": "all"}, "links: must be a list"},
 		{"forget", map[string]any{"collection": "space"}, "query"},
-		{"forget", map[string]any{"collection": "space", "notes": []string{}}, "notes: must be a list of 1 to 50"},
+		{"forget", map[string]any{"collection": "space", "notes": []string{}}, "neither a note nor a query"},
 		{"correct", map[string]any{"collection": "space", "note": "01a1fdda-ccd6-713d-97db-eda78326c93a"}, "content: is required"},
 		{"list_collections", map[string]any{"limit": "ten"}, "limit"},
 		{"list_collections", map[string]any{"limit": map[string]any{}}, "limit"},
@@ -476,6 +476,8 @@ func TestMCPArgumentsAsTexts(t *testing.T) {
 		{"collection": "space", "query": "house", "k": "auto"},
 		{"collection": "space", "query": "house", "k": "null", "filter": "None", "expand_links": "1"},
 		{"collection": "space", "query": "house", "k": "", "filter": "", "as_of": "", "min_score": " ", "collections": "", "external": "", "rerank": nil},
+		{"collection": "space", "query": "house", "filter": map[string]any{}, "collections": []string{}, "external": map[string]any{}},
+		{"collection": "space", "query": "house", "external": map[string]any{"user": "", "agent": ""}},
 	} {
 		if out, _ := c.use("search_notes", args); len(out["hits"].([]any)) == 0 {
 			t.Errorf("%v: nothing is found", args)

@@ -13,7 +13,7 @@ import (
 // fit returns an argument in the form that its schema has. Many clients send every value as a text, and null for one
 // that is absent. Where the schema has no text, a text is read as what the schema has; what cannot be read stays, and is
 // refused with its name. It returns nil for a value that is absent: models fill in all arguments of a tool, those that they do not use
-// with null or an empty text.
+// with null, or with an empty text, list or object where that is refused.
 func fit(schema *jsonschema.Schema, raw json.RawMessage) json.RawMessage {
 	types := typesOf(schema)
 	if len(types) == 0 {
@@ -33,9 +33,13 @@ func fit(schema *jsonschema.Schema, raw json.RawMessage) json.RawMessage {
 			return nil
 		}
 	case "object":
-		return fitMembers(schema, raw)
+		if raw = fitMembers(schema, raw); string(raw) == "{}" && schema.MinProperties != nil && *schema.MinProperties > 0 {
+			return nil
+		}
 	case "array":
-		return fitItems(schema, raw)
+		if raw = fitItems(schema, raw); string(raw) == "[]" && schema.MinItems != nil && *schema.MinItems > 0 {
+			return nil
+		}
 	}
 	return raw
 }

@@ -61,7 +61,7 @@ const (
 
 var pathArguments = map[string]string{
 	argCollection: `{"type":"string","description":"Id or name of the collection."}`,
-	argExternal:   `{"type":"object","description":"Ids of your application, in place of collection.","properties":{"user":{"type":"string"},"agent":{"type":"string"},"app":{"type":"string"},"run":{"type":"string"}},"additionalProperties":false,"minProperties":1}`,
+	argExternal:   `{"type":"object","description":"Ids of your application, in place of collection.","properties":{"user":{"type":"string","minLength":1},"agent":{"type":"string","minLength":1},"app":{"type":"string","minLength":1},"run":{"type":"string","minLength":1}},"additionalProperties":false,"minProperties":1}`,
 	argNote:       `{"type":"string","description":"Id of the note."}`,
 }
 

@@ -21,7 +21,7 @@ const (
 	schemaMessages = `{"type":"array","minItems":1,"maxItems":500,"description":"In the order in which they were said; also in the forms of OpenAI, Anthropic, Google or LangChain.","items":{"type":["object","string"],"pattern":"^[^{]","properties":{` +
 		`"role":{"type":"string","description":"user, assistant, system or tool.","default":"user"},"content":{"type":"string"},"name":{"type":"string","description":"Of the speaker."},` +
 		`"occurred_at":{"type":"string","description":"RFC 3339; default now."},"session":{"type":"string"},"ttl_seconds":{"type":"integer","description":"Seconds until it expires."},"id":{"type":"string","description":"Your own; makes the message safe to send again."}}}}`
-	schemaFilter   = `{"type":"object","description":"A leaf such as {\"field\":\"tags\",\"op\":\"contains\",\"value\":\"ml\"}, or {\"and\":[…]}, {\"or\":[…]}, {\"not\":…}. Fields: kind, tags, keywords, category, importance, occurred_at, created_at, state, attributes.<path>; op: eq ne gt gte lt lte in contains icontains exists."}`
+	schemaFilter   = `{"type":"object","minProperties":1,"description":"A leaf such as {\"field\":\"tags\",\"op\":\"contains\",\"value\":\"ml\"}, or {\"and\":[…]}, {\"or\":[…]}, {\"not\":…}. Fields: kind, tags, keywords, category, importance, occurred_at, created_at, state, attributes.<path>; op: eq ne gt gte lt lte in contains icontains exists."}`
 	schemaPolicy   = `{"type":"string","description":"Policy of the collection if it is created.","default":"amem"}`
 	schemaQuestion = `{"type":"string","description":"What the wrong memory says, in words; answers the notes to choose from and changes nothing."}`
 	schemaErase    = `{"type":"boolean","description":"Removes every version, in forks too; nothing can be restored."}`
