@@ -212,7 +212,7 @@ func measureCommand(o *options) *cobra.Command {
 		},
 	}
 	rankingFlags(o, cmd)
-	cmd.Flags().StringSliceVar(&signals, "signals", strings.Split("late,late_lead,late_around,attribute,time,question,reply,opening,names,verbatim,covered,spoken,length", ","), "names of the signals, as in explanations")
+	cmd.Flags().StringSliceVar(&signals, "signals", strings.Split("late,late_lead,late_around,attribute,time,question,reply,opening,names,verbatim,covered,spoken,length", ","), "names of the signals, as in explanations; none: the first 30 hits as the gateway ranks them")
 	cmd.Flags().StringVar(&file, "write", "measures.jsonl", "file to write, a line of JSON for each question")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/eval"
@@ -74,6 +75,23 @@ func TestQuestionsSeeWhatCameBefore(t *testing.T) {
 		for _, id := range r.Ranking.Turns {
 			if place[id] >= n {
 				t.Errorf("turn %d is found by a question after %d", place[id], n)
+			}
+		}
+	}
+
+	// The measures without signals are those of the same hits, with their scores.
+	var written bytes.Buffer
+	if err := bench.WriteMeasures(t.Context(), &written, nil); err != nil {
+		t.Fatal(err)
+	}
+	measured, err := eval.ReadMeasures(&written)
+	if err != nil || len(measured) != len(rows) {
+		t.Fatalf("%d questions are measured: %v", len(measured), err)
+	}
+	for i, m := range measured {
+		for j, n := range m.Notes {
+			if n.Turn != rows[i].Ranking.Turns[j] || len(n.Values) == 0 || j > 0 && n.Score > m.Notes[j-1].Score {
+				t.Errorf("hit %d of %q is measured as %+v", j+1, m.Text, n)
 			}
 		}
 	}

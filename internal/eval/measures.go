@@ -27,6 +27,7 @@ type Measured struct {
 // MeasuredNote holds the measures of one candidate.
 type MeasuredNote struct {
 	Turn      string             `json:"turn"`
+	Score     float64            `json:"score"`
 	Session   string             `json:"session"`
 	Assistant bool               `json:"assistant"`
 	Words     int                `json:"words"`  // of its text
@@ -36,18 +37,21 @@ type MeasuredNote struct {
 // measuredK is how many candidates are measured, the most that a search returns.
 const measuredK = 200
 
+// ownHits is how many of the gateway's own hits are measured.
+const ownHits = 30
+
 // measuredWeight is a weight that explains a signal and does not choose candidates by it.
 const measuredWeight = 1e-6
 
 // WriteMeasures asks every question, and by its dialogue where it has one, and writes a line of JSON for
-// each. The best by words and by vector are the candidates.
+// each. The best by words and by vector are the candidates; without signals the gateway's own first hits, in its order.
 func (b *Bench) WriteMeasures(ctx context.Context, w io.Writer, signals []string) error {
-	weights := map[string]float64{}
+	var weights map[string]float64
+	if len(signals) > 0 {
+		weights = map[string]float64{"lexical": 1, "window": 1, "session": 1, "vector": 1}
+	}
 	for _, n := range signals {
 		weights[n] = measuredWeight
-	}
-	for _, n := range []string{"lexical", "window", "session", "vector"} {
-		weights[n] = 1
 	}
 	enc := json.NewEncoder(w)
 	for i := range b.Data.Conversations {
@@ -91,7 +95,7 @@ func (b *Bench) measureQuestion(ctx context.Context, m *Measured, l *Loaded, q *
 	if m.Dialogue {
 		query.Text, query.Messages = "", q.Dialogue
 	}
-	own := Query{Text: query.Text, Messages: query.Messages, Mode: Hybrid, K: fitHits, Fields: idsOnly, AsOf: asOf}
+	own := Query{Text: query.Text, Messages: query.Messages, Mode: Hybrid, K: ownHits, Explain: weights == nil, Fields: idsOnly, AsOf: asOf}
 	ranked, err := b.Client.Search(ctx, l.Collection, own)
 	if err != nil {
 		return err
@@ -99,9 +103,11 @@ func (b *Bench) measureQuestion(ctx context.Context, m *Measured, l *Loaded, q *
 	if m.Found, err = l.Turns(ranked.Hits); err != nil {
 		return err
 	}
-	found, err := b.Client.Search(ctx, l.Collection, query)
-	if err != nil {
-		return err
+	found := ranked
+	if weights != nil {
+		if found, err = b.Client.Search(ctx, l.Collection, query); err != nil {
+			return err
+		}
 	}
 	ids, err := l.Turns(found.Hits)
 	if err != nil {
@@ -111,7 +117,7 @@ func (b *Bench) measureQuestion(ctx context.Context, m *Measured, l *Loaded, q *
 		t := turns[ids[i]]
 		m.Features = h.Explain.Query
 		n := MeasuredNote{
-			Turn: t.ID, Session: t.Session, Words: len(strings.Fields(t.Text)), Values: map[string]float64{},
+			Turn: t.ID, Score: h.Score, Session: t.Session, Words: len(strings.Fields(t.Text)), Values: map[string]float64{},
 			Assistant: strings.HasPrefix(t.Text, "assistant: ") || t.Attributes["role"] == "assistant",
 		}
 		for _, s := range h.Explain.Signals {

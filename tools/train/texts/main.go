@@ -43,6 +43,7 @@ type conversation struct {
 	Part    string            `json:"part"`   // train: may be learned from; held: only measures
 	Group   string            `json:"writer"` // who wrote it
 	Turns   []read            `json:"turns"`
+	IDs     []string          `json:"ids"` // of the turns
 	Queries []query           `json:"queries"`
 	Files   map[string]string `json:"files,omitempty"` // SHA-256 of what was read, in the first line of a set
 }
@@ -264,6 +265,7 @@ func (o *output) write(set, part, group string, c *eval.Conversation, files map[
 			said = rest
 		}
 		place[t.ID] = i
+		out.IDs = append(out.IDs, t.ID)
 		docs[i] = text.Terms(t.Text)
 		out.Turns = append(out.Turns, o.reader.read(said, false))
 	}
