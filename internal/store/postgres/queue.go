@@ -94,7 +94,11 @@ func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQue
 		text += " AND j.id < " + p.add(jq.Before)
 	}
 	text += " ORDER BY j.id DESC LIMIT " + p.add(limit(jq.Limit))
-	return q.jobs(ctx, text, p.args...)
+	read := inOrder[memory.Job]
+	if jq.Notes != nil { // few of all
+		read = collect
+	}
+	return read(ctx, q, text, p.args, store.ScanJob)
 }
 
 // UnendedJobs implements store.JobRows.

@@ -25,7 +25,8 @@ func (q *session) Holders(ctx context.Context, c store.CollectionRow) ([]store.C
 func (q *session) MarkCollectionDeleted(_ context.Context, r store.CollectionRow, now time.Time) error {
 	q.later("UPDATE collections SET state = 'deleting' WHERE tenant = $1 AND id = $2", r.Tenant, r.ID)
 	q.later("UPDATE collections SET fork_of = "+zeroID+", fork_revision = 0 WHERE tenant = $1 AND fork_of = $2 AND lineage <> ''", r.Tenant, r.ID)
-	q.later("UPDATE jobs SET state = 'cancelled', lease = $3, lease_until = NULL, finished_at = $4 WHERE tenant = $1 AND collection = $2 AND state IN ('queued', 'running')",
+	// The condition is in a form that is not that of the index of a tenant's open jobs.
+	q.later("UPDATE jobs SET state = 'cancelled', lease = $3, lease_until = NULL, finished_at = $4 WHERE tenant = $1 AND collection = $2 AND state || '' IN ('queued', 'running')",
 		r.Tenant, r.ID, uuid.Nil, now)
 	return nil
 }
