@@ -44,6 +44,8 @@ type attack struct {
 	rand *rand.Rand
 	loot []string // what names things of the victim
 	ops  []*contracttest.Operation
+	// pages is how many answers were a file of the console.
+	pages int
 }
 
 var pathParameter = regexp.MustCompile(`\{[a-z_]+\}`)
@@ -57,7 +59,7 @@ func newAttack(t *testing.T) *attack {
 	if away := a.Unmounted(); len(away) > 0 {
 		t.Fatalf("not served, and so not attacked: %v", away)
 	}
-	a.ops = slices.Concat(contracttest.Operations(t), a.tools(), a.programs())
+	a.ops = slices.Concat(contracttest.Operations(t), a.tools(), a.programs(), consolePages())
 	for _, policy := range []string{"amem", "mem0", "memgpt", "memoryos", "layered"} {
 		path := "/v1/collections/" + a.Call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":"vault-%s","policy":%q}`, policy, policy)).Want(http.StatusCreated).Text("id")
 		for i := range 3 {
@@ -109,6 +111,8 @@ func withAccess(t *testing.T) func(*apptest.System, *api.Deps, *api.Config) {
 		must(err)
 		d.Access = &api.Access{Tokens: creds.Tokens, Keys: creds.Keys, Grants: creds.Grants, Agents: agents, Tenants: tenants, Usage: b.Store, Audit: b.Store}
 		d.Auth = bothAuth{b, creds.Authenticator}
+		d.Console, err = apptest.Console()
+		must(err)
 		d.OAuth, err = oauth.New(oauth.Deps{Log: d.Log, Auth: bothAuth{b, creds.Authenticator}, Grants: creds.Grants, Secret: secret, PublicURL: "http://127.0.0.1", Now: b.Clock})
 		must(err)
 	}
@@ -162,6 +166,34 @@ func (a *attack) programs() (out []*contracttest.Operation) {
 	return append(out, &contracttest.Operation{Method: http.MethodGet, Path: "/oauth/authorize", Operation: show},
 		&contracttest.Operation{Method: http.MethodPost, Path: "/oauth/register", Operation: &openapi3.Operation{RequestBody: &openapi3.RequestBodyRef{Value: register}}},
 		&contracttest.Operation{Method: http.MethodGet, Path: "/.well-known/oauth-authorization-server", Operation: &openapi3.Operation{}})
+}
+
+// consolePages are the page of the console and its files, which need no credential.
+func consolePages() (out []*contracttest.Operation) {
+	for _, path := range []string{"/console", "/console/{file}", "/console/{collection}/{file}"} {
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+			out = append(out, &contracttest.Operation{Method: method, Path: path, Operation: &openapi3.Operation{}})
+		}
+	}
+	return out
+}
+
+// checkPage fails for an answer of the console that a browser could take for something else, or show within another page.
+func (a *attack) checkPage(sent string, w *httptest.ResponseRecorder) {
+	h := w.Header()
+	if h.Get("X-Content-Type-Options") != "nosniff" {
+		a.t.Errorf("%.800s: %d %v", sent, w.Code, h)
+	}
+	if w.Code != http.StatusOK {
+		if strings.HasPrefix(h.Get("Content-Type"), "text/html") && w.Body.Len() > 0 && strings.Contains(w.Body.String(), "<script") {
+			a.t.Errorf("%.800s: %d is a page: %s", sent, w.Code, w.Body)
+		}
+		return
+	}
+	a.pages++
+	if policy := h.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; ") || !strings.Contains(policy, "frame-ancestors 'none'") {
+		a.t.Errorf("%.800s: the policy is %q", sent, policy)
+	}
 }
 
 const formMedia = "application/x-www-form-urlencoded"
@@ -295,6 +327,9 @@ func itemsOf(s *openapi3.Schema) *openapi3.Schema {
 func (a *attack) target(op *contracttest.Operation) string {
 	path := pathParameter.ReplaceAllStringFunc(op.Path, func(name string) string {
 		v := url.PathEscape(a.value())
+		if name == "{file}" && a.rand.IntN(3) == 0 {
+			v = a.pick("index.html", "app.js", "app.css")
+		}
 		if name == "{collection}" && a.rand.IntN(2) == 0 {
 			v = a.pick(vaults...) // a place below it is reached only through a right one
 		}
@@ -385,6 +420,9 @@ func (a *attack) run(n int, as func() string, leaked func(sent, answer string)) 
 		if w.Code == http.StatusInternalServerError {
 			a.t.Errorf("%.800s: %d %s", sent, w.Code, w.Body)
 		}
+		if _, path, _ := strings.Cut(sent, " "); strings.HasPrefix(path, "/console") {
+			a.checkPage(sent, w)
+		}
 		if strings.Contains(strings.ToLower(w.Body.String()), attackMark) {
 			leaks++
 			leaked(sent, w.Body.String())
@@ -425,6 +463,9 @@ func TestAttack(t *testing.T) {
 		t.Fatalf("the victim has nothing: %d names", len(a.loot))
 	}
 	a.run(n, a.credential, func(sent, answer string) { t.Errorf("a leak: %.800s\n%.800s", sent, answer) })
+	if a.pages == 0 {
+		t.Error("no request reached the console")
+	}
 	_, _ = a.Work(t.Context()) // of collections that attackers made and deleted, too
 	for path, after := range a.picture() {
 		if after != before[path] {

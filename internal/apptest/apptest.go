@@ -29,6 +29,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/console"
 	parser "github.com/slipboxhq/slipbox/internal/document"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
@@ -693,3 +694,6 @@ func Object(tb testing.TB, pairs ...any) string {
 	}
 	return JSON(tb, m)
 }
+
+// Console returns the web console, which the API of a System does not serve otherwise.
+func Console() (http.Handler, error) { return console.New() }

@@ -72,8 +72,8 @@ func Map() []Package {
 
 		{app, LayerApp, "builds, starts and stops everything",
 			[]string{layer(LayerConfig), edge, layer(LayerAdapter), core, grant}, false},
-		{"internal/apptest", LayerTool, "the API, for its tests",
-			[]string{"internal/api", layer(LayerAdapter), core, grant, layer(LayerLeaf)}, false},
+		{"internal/apptest", LayerTool, "the API for tests",
+			[]string{"internal/api", "internal/console", layer(LayerAdapter), core, grant, layer(LayerLeaf)}, false},
 		{"internal/config", LayerConfig, "gathers the packages' settings",
 			[]string{edge, layer(LayerAdapter), core}, false},
 
