@@ -174,7 +174,7 @@ func (h *core) uploadFile(c *gin.Context) error {
 	if err != nil || params["boundary"] == "" {
 		return fault.New(fault.Malformed, "the body must be a form (multipart/form-data) with a file in the field \"file\"")
 	}
-	body := &uploadReader{r: c.Request.Body, control: http.NewResponseController(c.Writer)}
+	body := newUpload(c, uploadStall)
 	form := multipart.NewReader(body, params["boundary"])
 	for {
 		part, err := form.NextPart()

@@ -97,7 +97,7 @@ func receive(c *gin.Context) (*transfer.Source, error) {
 		return nil, fault.Wrap(err, fault.StorageFull, "there is no room for the file")
 	}
 	removed := os.Remove(f.Name())
-	body := &uploadReader{r: c.Request.Body, control: http.NewResponseController(c.Writer)}
+	body := newUpload(c, uploadStall)
 	n, err := io.Copy(f, body)
 	switch {
 	case body.err != nil:

@@ -2,8 +2,10 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -91,10 +93,58 @@ func TestPatienceWithUploads(t *testing.T) {
 		{1 << 20, 10 * time.Minute, uploadStall},
 		{1 << 20, 18 * time.Minute, 4 * time.Second},
 	} {
-		u := uploadReader{read: tt.read, waited: tt.waited}
+		u := uploadReader{read: tt.read, waited: tt.waited, stall: uploadStall}
 		if got := u.patience(); max(0, got).Round(time.Second) != tt.want {
 			t.Errorf("%d bytes in %s: %s, want %s", tt.read, tt.waited, got, tt.want)
 		}
+	}
+}
+
+// An upload that trickles is ended in the middle, though it never pauses for long; one that is as long under way, and is fast enough,
+// is read to its end.
+func TestTricklingUpload(t *testing.T) {
+	t.Parallel()
+	const may = 500 * time.Millisecond
+	b := newBench(t, DefaultConfig(), map[string]handler{"importNotes": func(c *gin.Context) error {
+		body := newUpload(c, may)
+		if _, err := io.Copy(io.Discard, body); err != nil {
+			return bodyError(body.err)
+		}
+		return reply(c, http.StatusAccepted, wire.JobAccepted{})
+	}})
+	srv := httptest.NewServer(b)
+	t.Cleanup(srv.Close)
+	for name, tt := range map[string]struct{ piece, pieces, status int }{
+		"trickling": {1, 1 << 20, http.StatusGatewayTimeout}, "fast enough": {4 << 10, 80, http.StatusAccepted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := dial(t, srv)
+			began := time.Now()
+			_, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nContent-Type: application/x-ndjson\r\nContent-Length: %d\r\n\r\n",
+				"/v1/collections/research/import", tt.piece*tt.pieces)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answered := make(chan int, 1)
+			go func() { answered <- status(t, bufio.NewReader(conn)) }()
+			drip := time.NewTicker(may / 50)
+			defer drip.Stop()
+			for sent := 0; ; {
+				select {
+				case got := <-answered:
+					if got != tt.status || time.Since(began) < may {
+						t.Errorf("status %d after %s and %d bytes", got, time.Since(began), sent)
+					}
+					return
+				case <-drip.C:
+					if sent < tt.piece*tt.pieces {
+						n, _ := conn.Write(bytes.Repeat([]byte("a"), tt.piece)) // fails once it is answered
+						sent += n
+					}
+				}
+			}
+		})
 	}
 }
 
