@@ -213,7 +213,7 @@ func TestOSSmallTalk(t *testing.T) {
 	t.Parallel()
 	w := newOSWorld(t, `{"short_capacity":1,"merge_threshold":2}`, options{})
 	w.themed("rotterdam", "coffee", "咖啡")
-	for _, said := range []string{"Hello!", "I moved to Rotterdam with my sister in May.", "haha ok", "lol", "I stopped drinking coffee because of my heart.", "好的", "Thanks!", "我对咖啡过敏,医生说不能再喝了。", "哈哈", "Bye!"} {
+	for _, said := range []string{"Hello!", "I moved to Rotterdam with my sister in May.", "haha ok", "lol", "I stopped drinking coffee because of my heart.", "好的", "I couldn't, so we didn't.", "Thanks!", "我对咖啡过敏,医生说不能再喝了。", "哈哈", "Bye!"} {
 		w.tell(said, "Fine.")
 	}
 	var got []string
@@ -226,7 +226,7 @@ func TestOSSmallTalk(t *testing.T) {
 		got = append(got, strings.Join(said, "|"))
 	}
 	slices.Sort(got)
-	if want := []string{"Hello!|I moved to Rotterdam with my sister in May.|haha ok|lol", "I stopped drinking coffee because of my heart.|Thanks!|好的", "哈哈|我对咖啡过敏,医生说不能再喝了。"}; !slices.Equal(got, want) {
+	if want := []string{"Hello!|I moved to Rotterdam with my sister in May.|haha ok|lol", "I couldn't, so we didn't.|I stopped drinking coffee because of my heart.|Thanks!|好的", "哈哈|我对咖啡过敏,医生说不能再喝了。"}; !slices.Equal(got, want) {
 		t.Errorf("the sessions have %q", got)
 	}
 	w.checkCollection(w.c.ID)

@@ -292,7 +292,7 @@ func (r *run) waitForTheme(ctx context.Context, pairs []pair, n int) int {
 }
 
 // Small talk is at most mostSmallTalk terms, and no sentence of it has leastWorth, by package said. That is the
-// worth of facts, so that what is in doubt has a theme. A question has one, too, if it asks about anything.
+// worth of facts, so that what is in doubt has a theme. "I won't." has nothing to be a theme. A question has one if it asks about anything.
 const (
 	leastWorth    = .16
 	mostSmallTalk = 12
@@ -318,7 +318,7 @@ func (r *run) isSmallTalk(ctx context.Context, messages []memory.Note) bool {
 		return false
 	}
 	j, _ := policy.Weigh(ctx, r.d, texts...) // there is an answer in any case
-	return !j.Happened && j.Worth < leastWorth
+	return !j.Happened && (j.Worth < leastWorth || len(text.Keyphrases(strings.Join(texts, "\n"), 1)) == 0)
 }
 
 // assignThemes sums up pages by theme, and adds each to the session of its theme.
