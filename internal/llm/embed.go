@@ -115,27 +115,46 @@ func (e *Embedding) Embed(ctx context.Context, s tenant.Scope, texts []string) (
 const blank = "empty"
 
 // batch requests the vectors of texts. What the endpoint refuses is asked for in halves, as long as it takes a short text:
-// fewer texts in one request, then shorter ones. What it takes is kept for the next requests.
+// fewer texts in one request, then shorter ones. What it takes is kept for the next requests. So is what it fails on, twice,
+// while it takes a short text: some endpoints answer 500 to a text that is too long.
 func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	made, err := e.ask(ctx, s, texts)
-	if err == nil || !isRefusal(err) {
+	if err == nil || !isOfInput(err) {
 		return made, err
 	}
-	if len(texts) == 1 && utf8.RuneCountInString(texts[0]) <= shortText {
+	if isRefusal(err) && len(texts) == 1 && utf8.RuneCountInString(texts[0]) <= shortText {
 		return nil, err
 	}
-	if _, probe := e.ask(ctx, s, []string{blank}); probe != nil {
+	_, probe := e.request(ctx, s, []string{blank}, 1, estimateTokens(blank), false)
+	switch {
+	case probe == nil:
+	case isRefusal(err):
 		return nil, err // it is not the length
+	default:
+		return nil, probe
+	}
+	if !isRefusal(err) { // it may have been a passing failure
+		if made, err = e.ask(ctx, s, texts); err == nil || !isOfInput(err) {
+			return made, err
+		}
 	}
 	return e.halves(ctx, s, texts, err)
 }
 
+// ask requests the vectors of texts. A failure that the texts may have caused is not tried again, and says nothing about the
+// endpoint.
 func (e *Embedding) ask(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	var estimate int64
 	for _, t := range texts {
 		estimate += estimateTokens(t)
 	}
-	return e.request(ctx, s, texts, len(texts), estimate)
+	return e.request(ctx, s, texts, len(texts), estimate, true)
+}
+
+// isOfInput reports whether the input may be why a request failed: it was refused, or the endpoint failed on it.
+func isOfInput(err error) bool {
+	f, ok := errors.AsType[*failure](err)
+	return ok && (f.doubtful || isRefusal(err))
 }
 
 // shortText is a length, in characters, that every embedder takes: a shorter text is not refused for its length.
@@ -143,54 +162,70 @@ const shortText = 64
 
 // halves embeds texts that were refused together, or one that was refused alone.
 func (e *Embedding) halves(ctx context.Context, s tenant.Scope, texts []string, refused error) ([]memory.Embedding, error) {
-	if len(texts) > 1 {
-		half := len(texts) / 2
-		var out []memory.Embedding
-		whole := true // each half was taken at the first attempt
-		for _, part := range [][]string{texts[:half], texts[half:]} {
-			made, err := e.ask(ctx, s, part)
-			if isRefusal(err) {
-				whole = false
-				made, err = e.halves(ctx, s, part, err)
-			}
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, made...)
-		}
-		if whole && e.learn(&e.atOnce, int64(len(texts)-half)) {
-			e.deps.log().Warn("the embedder takes fewer texts at once", "endpoint", e.endpoint.name, "model", e.cfg.EmbedModel, "texts", len(texts)-half)
-		}
-		return out, nil
+	if len(texts) == 1 {
+		one, err := e.shorter(ctx, s, texts[0], refused)
+		return []memory.Embedding{one}, err
 	}
-	length := utf8.RuneCountInString(texts[0])
+	half := len(texts) / 2
+	var out []memory.Embedding
+	whole := true // each half was taken at the first attempt
+	for _, part := range [][]string{texts[:half], texts[half:]} {
+		made, err := e.ask(ctx, s, part)
+		if isOfInput(err) {
+			whole = false
+			made, err = e.halves(ctx, s, part, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, made...)
+	}
+	if whole && e.learn(&e.atOnce, int64(len(texts)-half)) {
+		e.deps.log().Warn("the embedder takes fewer texts at once", "endpoint", e.endpoint.name, "model", e.cfg.EmbedModel, "texts", len(texts)-half)
+	}
+	return out, nil
+}
+
+// shorter embeds a text that was refused alone, in parts.
+func (e *Embedding) shorter(ctx context.Context, s tenant.Scope, text string, refused error) (memory.Embedding, error) {
+	length := utf8.RuneCountInString(text)
 	if length <= shortText {
-		return nil, refused
+		return memory.Embedding{}, refused
 	}
-	parts := splitText(texts[0], (length+1)/2)
+	window := (length + 1) / 2
+	if known := int(e.window.Load()); known > 0 && known < length {
+		window = known
+	}
+	parts := splitText(text, window)
 	made, err := e.ask(ctx, s, parts)
 	switch {
-	case isRefusal(err):
-		made = nil
-		for _, part := range parts {
-			of, err := e.ask(ctx, s, []string{part})
-			if isRefusal(err) {
-				of, err = e.halves(ctx, s, []string{part}, err)
+	case isOfInput(err):
+		made = make([]memory.Embedding, len(parts))
+		for i, part := range parts {
+			if made[i], err = e.part(ctx, s, part); err != nil {
+				return memory.Embedding{}, err
 			}
-			if err != nil {
-				return nil, err
-			}
-			made = append(made, of...)
 		}
 	case err != nil:
-		return nil, err
-	default:
-		if e.learn(&e.window, int64((length+1)/2)) {
-			e.deps.log().Warn("long texts are embedded in parts: the embedder reads no more at once",
-				"endpoint", e.endpoint.name, "model", e.cfg.EmbedModel, "characters", (length+1)/2)
-		}
+		return memory.Embedding{}, err
+	case e.learn(&e.window, int64(window)):
+		e.deps.log().Warn("long texts are embedded in parts: the embedder reads no more at once",
+			"endpoint", e.endpoint.name, "model", e.cfg.EmbedModel, "characters", window)
 	}
-	return []memory.Embedding{average(parts, made)}, nil
+	return average(parts, made), nil
+}
+
+// part embeds a part of a text, in shorter ones if the part before it was too long.
+func (e *Embedding) part(ctx context.Context, s tenant.Scope, text string) (memory.Embedding, error) {
+	pieces := splitText(text, int(e.window.Load()))
+	made, err := e.ask(ctx, s, pieces)
+	if isOfInput(err) {
+		made, err = e.halves(ctx, s, pieces, err)
+	}
+	if err != nil {
+		return memory.Embedding{}, err
+	}
+	return average(pieces, made), nil
 }
 
 // learn keeps a bound if it is lower than the one that is kept, and reports whether it is.
@@ -282,7 +317,7 @@ func (e *Embedding) EmbedImages(ctx context.Context, s tenant.Scope, images []st
 			}
 			input[i].Image = at
 		}
-		made, err := e.request(ctx, s, input, len(input), 0)
+		made, err := e.request(ctx, s, input, len(input), 0, false)
 		var f *failure
 		if errors.As(err, &f) && f.status >= 400 && !isOutage(f) {
 			err = fmt.Errorf("%w: %w", memory.ErrImageRefused, err)
@@ -296,14 +331,17 @@ func (e *Embedding) EmbedImages(ctx context.Context, s tenant.Scope, images []st
 }
 
 // request requests the vectors of n inputs in the form of the endpoint. estimate is how many tokens they have, for an
-// endpoint that does not count them.
-func (e *Embedding) request(ctx context.Context, s tenant.Scope, input any, n int, estimate int64) ([]memory.Embedding, error) {
+// endpoint that does not count them; doubted: see doubtedError.
+func (e *Embedding) request(ctx context.Context, s tenant.Scope, input any, n int, estimate int64, doubted bool) ([]memory.Embedding, error) {
 	var resp openai.EmbeddingResponse
 	reached, err := e.endpoint.do(ctx, s, func(ctx context.Context, c *openai.Client) error {
 		var err error
 		resp, err = c.CreateEmbeddings(ctx, openai.EmbeddingRequest{
 			Input: input, Model: openai.EmbeddingModel(e.cfg.EmbedModel), Dimensions: e.askDim,
 		})
+		if err != nil && doubted {
+			err = &doubtedError{err}
+		}
 		return err
 	})
 	use := memory.ModelUse{Purpose: purposeEmbed, Calls: int64(reached)}

@@ -75,7 +75,7 @@ func newEndpoint(d Deps, cfg Config, label, address, key, header string) *endpoi
 		IsSuccessful: func(err error) bool { return !isOutage(err) },
 		IsExcluded: func(err error) bool {
 			var f *failure
-			return errors.Is(err, context.Canceled) || e.patient && errors.As(err, &f) && f.timeout
+			return errors.Is(err, context.Canceled) || errors.As(err, &f) && (f.doubtful || e.patient && f.timeout)
 		},
 		OnStateChange: func(name string, from, to gobreaker.State) {
 			log.Warn("circuit breaker of a model endpoint", "endpoint", name, "from", from.String(), "to", to.String())
@@ -127,6 +127,7 @@ type failure struct {
 	status     int           // HTTP status; 0: no response
 	reached    bool          // the request was sent
 	timeout    bool          // the answer did not come in time
+	doubtful   bool          // the input may be why the endpoint failed, see doubtedError
 	retryAfter time.Duration // as the endpoint requests
 	err        error
 }
@@ -141,10 +142,16 @@ func (f *failure) Unwrap() []error {
 	return []error{f.err}
 }
 
+// doubtedError is the error of a request whose input may be why an endpoint failed (5xx). Such a failure is not tried again and
+// does not count against the endpoint: the caller finds out with another input.
+type doubtedError struct{ error }
+
+func (d *doubtedError) Unwrap() error { return d.error }
+
 // isRetryable reports whether the failure may be over within seconds.
 func (f *failure) isRetryable() bool {
 	switch {
-	case errors.Is(f.err, errTooLong):
+	case errors.Is(f.err, errTooLong), f.doubtful:
 		return false
 	case f.status == http.StatusTooManyRequests, f.status == http.StatusRequestTimeout, f.status >= 500:
 		return f.status != http.StatusNotImplemented
@@ -291,6 +298,8 @@ func (e *endpoint) failure(rec *recorder, err error) *failure {
 		f.reached = true
 	}
 	f.retryAfter = parseRetryAfter(rec.retryAfter, e.clock())
+	_, doubted := errors.AsType[*doubtedError](err)
+	f.doubtful = doubted && f.status >= 500 && f.isRetryable() && f.retryAfter == 0
 	return f
 }
 

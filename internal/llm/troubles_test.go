@@ -286,7 +286,9 @@ func TestQueryAndHeader(t *testing.T) {
 func TestWindowIsLearned(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("bees survive frost in straw ", 200)
-	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity} {
+	for _, status := range []int{
+		http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusServiceUnavailable,
+	} {
 		f := setup(t)
 		f.srv.Window(700, 3, status)
 		e := f.embedder(t)
@@ -330,6 +332,75 @@ func TestWindowIsLearned(t *testing.T) {
 	f.srv.Always(llmtest.Embed, llmtest.Status(http.StatusBadRequest, 0))
 	if _, err := f.embedder(t).Embed(t.Context(), f.scope, []string{long, "a"}); !fault.Is(err, fault.ModelFailed) || len(f.srv.Requests()) != 2 {
 		t.Errorf("refused whatever its length: %d requests, %v", len(f.srv.Requests()), err)
+	}
+}
+
+// An endpoint that fails on one text does not stop the others: not on a text that is too long, nor on one that it fails on in any
+// length. One that fails on all texts is soon not asked.
+func TestEndpointFailsOnOneText(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("bees survive frost in straw ", 180)
+	f := setup(t)
+	f.cfg.BreakerFailures, f.cfg.BreakerPause = 2, time.Hour
+	f.srv.Window(600, 0, http.StatusInternalServerError)
+	e := f.embedder(t)
+	if made, err := e.Embed(t.Context(), f.scope, []string{"kilns", long}); err != nil || len(made) != 2 || f.srv.Calls(llmtest.Embed) > 24 {
+		t.Fatalf("%d vectors from %d requests: %v", len(made), f.srv.Calls(llmtest.Embed), err)
+	}
+	before := f.srv.Calls(llmtest.Embed)
+	if _, err := e.Embed(t.Context(), f.scope, []string{long}); err != nil || f.srv.Calls(llmtest.Embed) != before+1 {
+		t.Errorf("%d more requests: %v", f.srv.Calls(llmtest.Embed)-before, err)
+	}
+
+	f.srv.Handle(llmtest.Embed, func(r llmtest.Request) llmtest.Reply {
+		if slices.ContainsFunc(r.Inputs, func(in string) bool { return strings.Contains(in, "kiln") }) {
+			return llmtest.StatusText(http.StatusInternalServerError, "nein")
+		}
+		return llmtest.Default()
+	})
+	for range 5 {
+		before := f.srv.Calls(llmtest.Embed)
+		_, err := e.Embed(t.Context(), f.scope, []string{"bees", "kiln", long})
+		if !fault.Is(err, fault.Unavailable) || errors.Is(err, memory.ErrPaused) || f.srv.Calls(llmtest.Embed) > before+8 {
+			t.Errorf("%d requests: %v", f.srv.Calls(llmtest.Embed)-before, err)
+		}
+	}
+	if _, err := e.Embed(t.Context(), f.scope, []string{"bees", long}); err != nil {
+		t.Error(err)
+	}
+
+	f.srv.Always(llmtest.Embed, llmtest.Status(http.StatusInternalServerError, 0))
+	before = f.srv.Calls(llmtest.Embed)
+	for range 2 {
+		if _, err := e.Embed(t.Context(), f.scope, []string{"bees", long}); !fault.Is(err, fault.Unavailable) {
+			t.Error(err)
+		}
+	}
+	if _, err := e.Embed(t.Context(), f.scope, []string{long}); !errors.Is(err, memory.ErrPaused) || f.srv.Calls(llmtest.Embed) > before+4 {
+		t.Errorf("%d requests, and %v", f.srv.Calls(llmtest.Embed)-before, err)
+	}
+}
+
+// An embedder that was away is asked again with any text, also with one that it fails on.
+func TestEndpointIsBackForALongText(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.cfg.BreakerFailures, f.cfg.BreakerPause, f.cfg.MaxTries = 1, time.Millisecond, 1
+	e := f.embedder(t)
+	f.srv.Script(llmtest.Embed, llmtest.Reset())
+	if _, err := e.Embed(t.Context(), f.scope, []string{"bees"}); err == nil {
+		t.Fatal("it is not away")
+	}
+	f.srv.Window(600, 0, http.StatusBadGateway)
+	for {
+		_, err := e.Embed(t.Context(), f.scope, []string{strings.Repeat("bees survive frost in straw ", 180)})
+		if errors.Is(err, memory.ErrPaused) && f.srv.Calls(llmtest.Embed) == 1 {
+			continue // the pause is not over
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return
 	}
 }
 
