@@ -33,15 +33,36 @@ var (
 // outermost object.
 func answerObject(s string, lenient func(string) json.RawMessage) (json.RawMessage, error) {
 	if lenient != nil && len(s) <= maxAnswer {
-		text := strings.TrimSpace(strings.TrimPrefix(s, "\ufeff"))
-		if !json.Valid([]byte(text)) {
-			text = strings.TrimSpace(stripThinking(text))
-		}
-		if object := lenient(text); object != nil {
+		if object := lenient(withoutThinking(s)); object != nil {
 			return object, nil
 		}
 	}
 	return outermostObject(s)
+}
+
+// withoutThinking returns what of an answer is not marked reasoning.
+func withoutThinking(s string) string {
+	s = strings.TrimSpace(strings.TrimPrefix(s, "\ufeff"))
+	if json.Valid([]byte(s)) {
+		return s
+	}
+	return strings.TrimSpace(stripThinking(s))
+}
+
+// isPartial reports whether an answer that ended at its limit may lack what counts: no JSON begins it, and no object ends it. An
+// object in the midst of prose may be one that the model thinks about.
+func isPartial(s string) bool {
+	s = withoutThinking(s)
+	if inner, ok := strings.CutPrefix(s, fence); ok {
+		s = strings.TrimPrefix(inner, "json")
+	}
+	s = strings.TrimSpace(strings.TrimSuffix(s, fence))
+	var first json.RawMessage
+	if json.NewDecoder(strings.NewReader(s)).Decode(&first) == nil && (first[0] == '{' || first[0] == '[') {
+		return false
+	}
+	object, err := outermostObject(s)
+	return err != nil || !strings.HasSuffix(s, string(object))
 }
 
 // stripThinking removes the marked reasoning of a model.

@@ -394,14 +394,13 @@ func (r *reply) check(schema *answerSchema, required []string, c *memory.Call) (
 	switch {
 	case r.refusal != "":
 		return nil, problem{short: "a refusal", full: "the question was not answered: " + r.refusal}
-	case strings.TrimSpace(r.content) == "":
+	case withoutThinking(r.content) == "":
 		return nil, problem{short: "an empty answer", full: "the answer is empty"}
+	case endsAtLimit(r.finish) && isPartial(r.content):
+		return nil, problem{short: "cut off at the token limit", full: "the answer was cut off at the token limit; be shorter"}
 	}
 	object, err := answerObject(r.content, c.Lenient)
 	if err != nil {
-		if endsAtLimit(r.finish) {
-			return nil, problem{short: "cut off at the token limit", full: "the answer was cut off at the token limit; be shorter"}
-		}
 		return nil, err
 	}
 	checked, err := schema.check(object, required)

@@ -178,7 +178,7 @@ func TestRepair(t *testing.T) {
 		"no choices": {llmtest.NoChoices(), "empty"},
 		"empty":      {llmtest.Text(" "), "empty"},
 		"prose":      {llmtest.Text("The keywords are bees and frost."), "no valid JSON object"},
-		"thinking":   {llmtest.Text(`<think>never ends {"keywords":["x"],"context":"x","tags":[]}`), "no valid JSON object"},
+		"thinking":   {llmtest.Text(`<think>never ends {"keywords":["x"],"context":"x","tags":[]}`), "the answer is empty"},
 		"inner":      {llmtest.Text(`{"outer": {"keywords":["x"],"context":"x","tags":[]}`), "not complete"},
 		"array":      {llmtest.Text(`["bees"]`), "no valid JSON object"},
 		"huge":       {llmtest.Text(strings.Repeat("x", 2<<20)), "too long"},

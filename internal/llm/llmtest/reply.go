@@ -111,6 +111,9 @@ func Think(v any) Reply {
 	return r
 }
 
+// Cut answers with a text that ends at the token limit.
+func Cut(content string) Reply { return Reply{kind: kindMessage, content: content, finish: "length"} }
+
 // Truncated answers with v cut off in the middle, as at a token limit.
 func Truncated(v any) Reply {
 	r := JSON(v)
