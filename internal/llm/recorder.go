@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,19 +52,19 @@ func (r *recorder) Do(req *http.Request) (*http.Response, error) {
 	case isEventStream(resp):
 		resp.Body = &events{body: body, lines: bufio.NewReader(body), rename: r.rename, retryAfter: r.retryAfter}
 	default:
-		err = r.readWhole(resp)
+		err = r.readWhole(resp, contentOf(req.URL.Path))
 	}
 	return resp, err
 }
 
-// readWhole reads the body of a response.
-func (r *recorder) readWhole(resp *http.Response) error {
+// readWhole reads the body of a response, which has its answer in the field content.
+func (r *recorder) readWhole(resp *http.Response, content string) error {
 	defer func() { _ = resp.Body.Close() }()
 	whole, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
-	if inside := errorInside(whole); inside != nil {
+	if inside := errorInside(whole, content); inside != nil {
 		r.status, r.retryAfter = inside.status, cmp.Or(r.retryAfter, inside.retryAfter)
 		resp.StatusCode, resp.Status = r.status, strconv.Itoa(r.status)+" "+http.StatusText(r.status)
 	}
@@ -71,6 +73,17 @@ func (r *recorder) readWhole(resp *http.Response) error {
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(whole))
 	return nil
+}
+
+// contentOf returns the field that every answer at a path has.
+func contentOf(path string) string {
+	switch {
+	case strings.HasSuffix(path, "/chat/completions"):
+		return "choices"
+	case strings.HasSuffix(path, "/embeddings"):
+		return "data"
+	}
+	return "results" // of a reranker
 }
 
 func isEventStream(resp *http.Response) bool {
@@ -108,7 +121,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (b *boundedBody) Close() error { return b.body.Close() }
 
-// events is the body of a stream of events, in whole lines. An error of the endpoint in it ends it, and is not passed on.
+// events is the body of a stream of events, in whole lines. An error of the endpoint in it ends it, and is not passed on. Events
+// that may be an error or something beside the answer wait for the answer.
 type events struct {
 	body       io.Closer
 	lines      *bufio.Reader
@@ -116,6 +130,9 @@ type events struct {
 	retryAfter string
 	ready      bytes.Buffer
 	err        error // after what is ready
+	begun      bool  // the answer has begun
+	held       bytes.Buffer
+	doubt      *insideError // what is held, if no answer follows
 }
 
 // linesAtOnce is how many bytes of lines that have arrived are passed on together, about.
@@ -136,15 +153,21 @@ func (e *events) Read(p []byte) (int, error) {
 func (e *events) more() {
 	for {
 		line, err := e.lines.ReadBytes('\n')
-		if inside := errorOfEvent(line); inside != nil {
-			inside.retryAfter = cmp.Or(inside.retryAfter, e.retryAfter)
-			e.err = inside
+		if e.err = e.judge(line); e.err != nil {
 			return
 		}
 		if e.rename {
 			line = renameReasoning(line)
 		}
-		e.ready.Write(line)
+		if e.doubt != nil && !e.begun {
+			e.held.Write(line)
+			if errors.Is(err, io.EOF) {
+				err = e.doubt
+			}
+		} else {
+			_, _ = e.held.WriteTo(&e.ready)
+			e.ready.Write(line)
+		}
 		if err != nil {
 			e.err = err
 			return
@@ -154,6 +177,25 @@ func (e *events) more() {
 			return
 		}
 	}
+}
+
+// judge returns the error that a line is, and notes whether it begins the answer.
+func (e *events) judge(line []byte) error {
+	data, ok := bytes.CutPrefix(line, []byte("data:"))
+	if data = bytes.TrimSpace(data); !ok || len(data) == 0 || string(data) == "[DONE]" {
+		return nil
+	}
+	inside := errorOfEvent(data)
+	if inside == nil {
+		e.begun = true
+		return nil
+	}
+	inside.retryAfter = cmp.Or(inside.retryAfter, e.retryAfter)
+	if inside.certain {
+		return inside
+	}
+	e.doubt = cmp.Or(e.doubt, inside)
+	return nil
 }
 
 // first reads up to the first event, which stays to be read, and returns the error that it is.
@@ -170,16 +212,21 @@ func (e *events) first() error {
 // Close implements io.Closer.
 func (e *events) Close() error { return e.body.Close() }
 
-// errorOfEvent returns the error that a line of a stream is.
-func errorOfEvent(line []byte) *insideError {
-	data, ok := bytes.CutPrefix(line, []byte("data:"))
-	if data = bytes.TrimSpace(data); !ok || len(data) == 0 || string(data) == "[DONE]" {
-		return nil
+// errorOfEvent returns the error that an event may be.
+func errorOfEvent(data []byte) *insideError {
+	inside := errorInside(data, "choices")
+	if inside == nil && data[0] != '{' {
+		return &insideError{status: http.StatusBadGateway, kind: "an event that is not an object", certain: true}
 	}
-	if data[0] != '{' {
-		return &insideError{status: http.StatusBadGateway, kind: "an event that is not an object"}
+	var counted struct {
+		Usage struct {
+			Total int `json:"total_tokens"`
+		} `json:"usage"`
 	}
-	return errorInside(data)
+	if inside != nil && inside.missing && json.Unmarshal(data, &counted) == nil && counted.Usage.Total > 0 {
+		return nil // the use at the end
+	}
+	return inside
 }
 
 // insideError is an error of an endpoint inside of a successful response.
@@ -188,46 +235,65 @@ type insideError struct {
 	retryAfter string // as the header has it
 	kind       string // as the endpoint names it; no sentence of it
 	body       []byte
+	missing    bool // the content is, and nothing is named an error
+	certain    bool // it is not a part of an answer that the endpoint adds
 }
 
 func (e *insideError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("status %d inside of an answer %s", e.status, e.kind))
 }
 
-// errorInside returns the error that a body is, in the forms that endpoints and what is before them use; nil: it is none.
-func errorInside(body []byte) *insideError {
-	if !bytes.Contains(body, []byte("error")) {
-		return nil
-	}
-	var answer struct {
-		Object  string          `json:"object"`
-		Error   json.RawMessage `json:"error"`
-		Choices []struct {
-			Error json.RawMessage `json:"error"`
-		} `json:"choices"`
-	}
-	// A field of another type is not a reason not to read the rest.
+// errorInside returns the error that a body is, in the forms that endpoints and what is before them use; nil: it is none. A body
+// without its content is an error in any form.
+func errorInside(body []byte, content string) *insideError {
+	var answer map[string]json.RawMessage
 	if err := json.Unmarshal(body, &answer); err != nil && !isTypeError(err) {
 		return nil
 	}
-	found := answer.Error
-	if len(answer.Choices) > 0 && !isGiven(found) {
-		found = answer.Choices[0].Error
+	found := answer["error"]
+	var choices []struct {
+		Error json.RawMessage `json:"error"`
 	}
-	if !isGiven(found) && answer.Object == "error" {
+	// A field of another type is not a reason not to read the rest.
+	if _ = json.Unmarshal(answer["choices"], &choices); len(choices) > 0 && !isGiven(found) {
+		found = choices[0].Error
+	}
+	if !isGiven(found) && string(answer["object"]) == `"error"` {
 		found = body
 	}
-	if !isGiven(found) {
+	has, named := answer[content]
+	out := &insideError{body: body, missing: !isGiven(found)}
+	if out.missing && named && string(has) != "null" {
 		return nil
 	}
-	out := &insideError{status: http.StatusBadGateway, body: body}
 	for _, raw := range [][]byte{body, found} { // what the error itself says counts most
 		var fields map[string]any
 		if json.Unmarshal(raw, &fields) == nil {
 			out.read(fields)
 		}
 	}
+	var all any
+	if out.status == 0 && json.Unmarshal(body, &all) == nil {
+		out.search(all)
+	}
+	out.certain = !out.missing || named || out.status > 0
+	out.status = cmp.Or(out.status, http.StatusBadGateway)
 	return out
+}
+
+// search takes status and wait from what is anywhere in an error.
+func (e *insideError) search(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, inner := range v {
+			e.search(inner)
+		}
+	case map[string]any:
+		e.read(v)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			e.search(v[name])
+		}
+	}
 }
 
 func isTypeError(err error) bool {
@@ -246,7 +312,7 @@ func isGiven(raw json.RawMessage) bool {
 
 // read takes status and wait from the fields of an error.
 func (e *insideError) read(fields map[string]any) {
-	for _, name := range []string{"type", "status", "http_status", "status_code", "code"} {
+	for _, name := range []string{"type", "status", "http_status", "httpStatus", "statusCode", "status_code", "error_code", "code"} {
 		said := strings.TrimSuffix(fmt.Sprint(fields[name]), ".0")
 		if n, err := strconv.Atoi(said); err == nil && n >= http.StatusBadRequest && n < 600 {
 			e.status = n

@@ -247,6 +247,83 @@ func TestErrorInside(t *testing.T) {
 	}
 }
 
+// A successful answer without its content is an error in any form, with the status and the wait that are anywhere in it; nothing of
+// it is passed on.
+func TestErrorWithoutName(t *testing.T) {
+	t.Parallel()
+	for body, c := range map[string]struct {
+		says  string
+		calls int
+		wait  time.Duration
+	}{
+		`{"code":429,"message":"wait","success":false}`:                                     {"(429)", 3, 0},
+		`{"code":"429","message":"wait","retry_after":60}`:                                  {"(429)", 1, time.Minute},
+		`{"detail":"wait","status_code":429}`:                                               {"(429)", 3, 0},
+		`{"statusCode":503,"message":"wait"}`:                                               {"(503)", 3, 0},
+		`{"choices":null,"base_resp":{"status_code":1002,"status_msg":"wait"},"data":null}`: {"(502)", 3, 0},
+		`{"choices":null,"base_resp":{"status_code":429,"status_msg":"wait"},"data":null}`:  {"(429)", 3, 0},
+		`[{"error":{"code":429,"message":"wait","details":[{"retryDelay":"60s"}]}}]`:        {"(429)", 1, time.Minute},
+		`[{"error":{"code":401,"message":"wait"}}]`:                                         {"(401)", 1, 0},
+		`{"message":"wait"}`: {"(502)", 3, 0},
+		`"wait"`:             {"(502)", 3, 0},
+		`null`:               {"(502)", 3, 0},
+	} {
+		t.Run(body, func(t *testing.T) {
+			t.Parallel()
+			check := func(door string, f *fixture, got string, err error) {
+				t.Helper()
+				found, ok := errors.AsType[*fault.Error](err)
+				if !ok || found.Code != fault.Unavailable || found.RetryAfter != c.wait || !strings.Contains(found.Message, c.says) || strings.Contains(got, "wait") {
+					t.Errorf("%s: %q, %v", door, got, err)
+				}
+				if n := len(f.srv.Requests()); n != c.calls {
+					t.Errorf("%s: %d requests", door, n)
+				}
+			}
+			f := setup(t)
+			f.srv.Always("analyze", llmtest.Body(body))
+			_, err := f.model(t).Ask(t.Context(), f.scope, analyzeCall())
+			check("jobs", f, "", err)
+			for _, stream := range []bool{false, true} {
+				f = setup(t)
+				f.srv.Always("", llmtest.Body(body))
+				d := memory.Dialogue{Turns: []memory.Turn{{Role: memory.RoleUser, Text: "Hi"}}, Collection: collection}
+				if stream {
+					d.Stream = &memory.TurnStream{Delta: func(string) {}, Reset: func(string) {}}
+				}
+				_, err = f.model(t).Converse(t.Context(), f.scope, d)
+				check(fmt.Sprintf("turns, stream %v", stream), f, "", err)
+			}
+			for _, request := range []string{hello, helloStream} {
+				f = setup(t)
+				f.srv.Always("", llmtest.Body(body))
+				got, err := said(t.Context(), t, newChatProxy(t, f.srv, f.deps, nil), request)
+				check(request, f, got, err)
+			}
+			f = setup(t)
+			f.cfg.MaxTries = 1
+			f.srv.Always(llmtest.Embed, llmtest.Body(body))
+			if _, err = f.embedder(t).Embed(t.Context(), f.scope, []string{"a"}); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("embeddings: %v", err)
+			}
+		})
+	}
+	// What endpoints send beside the answer is not an error, and an error in the midst of a stream is not passed on.
+	const one = `data: {"choices":[{"index":0,"delta":{"content":"One "}}]}` + "\n\n"
+	for stream, fails := range map[string]bool{
+		`data: {"sources":["a"]}` + "\n\n" + one + `data: {"sources":["b"]}` + "\n\n" + `data: {"choices":null,"usage":{"total_tokens":3}}` + "\n\ndata: [DONE]\n\n": false,
+		one + `data: {"code":429,"message":"wait"}` + "\n\n":                                         true,
+		one + `data: {"choices":null,"base_resp":{"status_code":1002,"status_msg":"wait"}}` + "\n\n": true,
+	} {
+		f := setup(t)
+		f.srv.Always("", llmtest.Body(stream))
+		got, err := said(t.Context(), t, newChatProxy(t, f.srv, f.deps, nil), helloStream)
+		if fails && (!fault.Is(err, fault.Unavailable) || got != one) || !fails && (err != nil || got != stream) {
+			t.Errorf("%q became %q, %v", stream, got, err)
+		}
+	}
+}
+
 // An address may have a query, and a header of the service may carry the key.
 func TestQueryAndHeader(t *testing.T) {
 	t.Parallel()

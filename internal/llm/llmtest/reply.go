@@ -40,6 +40,7 @@ const (
 	kindDim
 	kindInside
 	kindEndless
+	kindBody
 )
 
 // Default answers as without a script.
@@ -110,6 +111,9 @@ func Think(v any) Reply {
 	r.content = "<think>\nThe user wants JSON. Perhaps {\"keywords\": [\"wrong\"]}? No.\n</think>\n\n" + r.content
 	return r
 }
+
+// Body answers 200 with exactly this JSON; of a stream it is the only event, unless it is made of events.
+func Body(content string) Reply { return Reply{kind: kindBody, content: content} }
 
 // Cut answers with a text that ends at the token limit.
 func Cut(content string) Reply { return Reply{kind: kindMessage, content: content, finish: "length"} }

@@ -269,6 +269,16 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, req Request, rep 
 		_, _ = io.WriteString(w, "<!doctype html><title>It works!</title>")
 	case kindInside:
 		s.inside(w, req, rep)
+	case kindBody:
+		contentType, body := "application/json", rep.content
+		if req.Stream {
+			contentType = "text/event-stream"
+			if !strings.HasPrefix(body, "data:") {
+				body = "data: " + body + "\n\ndata: [DONE]\n\n"
+			}
+		}
+		w.Header().Set("Content-Type", contentType)
+		_, _ = io.WriteString(w, body)
 	case kindEndless:
 		s.endless(w, r, req, rep)
 	case kindNoChoices:
