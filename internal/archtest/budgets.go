@@ -53,7 +53,7 @@ func Budgets() map[string]int {
 		"internal/store":                            7650,
 		"internal/store/sqlite":                     5850,
 		"internal/store/postgres":                   6270,
-		"internal/llm":                              5080,
+		"internal/llm":                              5095,
 		"internal/analyst":                          1827,
 		"internal/redis":                            1200,
 		"internal/cache":                            600,

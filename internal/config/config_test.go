@@ -126,6 +126,10 @@ func TestNamedModelKeepsTheMainKeyAtItsHost(t *testing.T) {
 	if m := c.LLMFor("other", nil); m.APIKey != "" {
 		t.Errorf("the main key is sent to another host")
 	}
+	c.Models["fast"] = Model{Model: "small", BaseURL: "https://elsewhere.example/v1/chat/completions?key=abc"}
+	if m := c.LLMFor("fast", nil); m.Endpoint() != "https://elsewhere.example/v1?key=abc" || m.APIKey != "" {
+		t.Errorf("the address of a request is %s", m.Endpoint())
+	}
 	c.Models[AnyModel] = Model{}
 	if m := c.LLMFor(AnyModel, nil); !m.UsesModel() || m.APIKey != "sk-main" || slices.Contains(c.ModelNames(), AnyModel) || len(c.ModelNames()) != 2 {
 		t.Errorf("any: %+v, of %v", m, c.ModelNames())

@@ -72,7 +72,7 @@ const (
 type Config struct {
 	// Provider is openai, ollama or heuristic. Empty: openai when BaseURL or Model is set, else heuristic.
 	Provider string `yaml:"provider" env:"SLIPBOX_LLM"`
-	// BaseURL includes the /v1. Empty: the provider's own.
+	// BaseURL includes the /v1, and may include the path of a request behind it. Empty: the provider's own.
 	BaseURL string `yaml:"base_url" env:"SLIPBOX_LLM_BASE_URL"`
 	// Model is the name at the endpoint. Empty: gpt-4o-mini for openai, llama3.2 for ollama.
 	Model string `yaml:"model" env:"SLIPBOX_LLM_MODEL"`
@@ -233,16 +233,28 @@ func (c Config) baseURL() string {
 	case c.Provider == ProviderOllama && c.BaseURL == "":
 		return DefaultOllamaURL
 	case c.Provider == ProviderOllama:
-		return ollamaURL(c.BaseURL)
+		return ollamaURL(c.BaseURL, completionPaths)
 	case c.BaseURL == "":
 		return DefaultOpenAIURL
 	}
-	return trimPath(c.BaseURL)
+	return trimPath(c.BaseURL, completionPaths)
 }
 
-// trimPath returns an address without slashes at the end of its path.
-func trimPath(s string) string {
+// The paths of requests, which people copy with the address of an endpoint.
+var (
+	completionPaths = []string{"/chat/completions", "/completions", "/responses"}
+	embedPaths      = []string{"/embeddings"}
+)
+
+// trimPath returns an address without slashes at the end of its path, and without one of paths there.
+func trimPath(s string, paths []string) string {
 	base, query := splitQuery(s)
+	for _, path := range paths {
+		if rest, ok := strings.CutSuffix(base, path); ok {
+			base = strings.TrimRight(rest, "/")
+			break
+		}
+	}
 	if query != "" {
 		base += "?" + query
 	}
@@ -254,9 +266,9 @@ func (c Config) embedURL() string {
 	ollama := c.embedProvider() == ProviderOllama
 	switch {
 	case c.EmbedBaseURL != "" && ollama:
-		return ollamaURL(c.EmbedBaseURL)
+		return ollamaURL(c.EmbedBaseURL, embedPaths)
 	case c.EmbedBaseURL != "":
-		return trimPath(c.EmbedBaseURL)
+		return trimPath(c.EmbedBaseURL, embedPaths)
 	case c.BaseURL != "" || c.Provider == ProviderOllama:
 		return c.baseURL()
 	case ollama:
@@ -282,8 +294,8 @@ func (c Config) embedKeyHeader() string {
 }
 
 // ollamaURL accepts the address in the form that Ollama prints, without a path.
-func ollamaURL(s string) string {
-	s = trimPath(s)
+func ollamaURL(s string, paths []string) string {
+	s = trimPath(s, paths)
 	if u, err := url.Parse(s); err == nil && u.Path == "" {
 		return JoinPath(s, "v1")
 	}

@@ -359,6 +359,40 @@ func TestQueryAndHeader(t *testing.T) {
 	}
 }
 
+// The address of a request is taken for that of its endpoint, with its query.
+func TestAddressOfARequest(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ completion, embedding string }{
+		{"/chat/completions", "/embeddings"}, {"/chat/completions/?key=abc", "/embeddings?key=abc"}, {"/completions?key=abc", "/embeddings/#a"},
+		{"/responses", ""}, {"", "/"},
+	} {
+		f := setup(t)
+		_, query, _ := strings.Cut(c.completion, "?")
+		f.cfg.BaseURL, f.cfg.EmbedBaseURL = f.srv.URL()+c.completion, f.srv.URL()+c.embedding
+		mustAsk(t, f.model(t), f.scope, analyzeCall())
+		if _, err := f.embedder(t).Embed(t.Context(), f.scope, []string{"a"}); err != nil {
+			t.Error(err)
+		}
+		proxy := newChatProxy(t, f.srv, f.deps, func(set *llm.Config) { set.BaseURL = f.cfg.BaseURL })
+		if _, err := said(t.Context(), t, proxy, hello); err != nil {
+			t.Error(err)
+		}
+		sent := f.srv.Requests()
+		if len(sent) != 3 || sent[0].Path != "/v1/chat/completions" || sent[0].Query != query || sent[1].Path != "/v1/embeddings" || sent[2].Query != query {
+			t.Errorf("%q: asked %+v", c, sent)
+		}
+	}
+	for provider, want := range map[string]string{llm.ProviderOpenAI: "http://h", llm.ProviderOllama: "http://h/v1"} {
+		set := llm.Config{Provider: provider, EmbedProvider: provider, BaseURL: "http://h/chat/completions", EmbedBaseURL: "http://h/embeddings"}
+		if set.Endpoint() != want || set.EmbedEndpoint() != want || set.InForce().BaseURL != want {
+			t.Errorf("%s: %s, %s", provider, set.Endpoint(), set.EmbedEndpoint())
+		}
+		if set.EmbedBaseURL = ""; set.EmbedEndpoint() != want {
+			t.Errorf("%s: embeddings at %s", provider, set.EmbedEndpoint())
+		}
+	}
+}
+
 // What an embedder takes of a text, and of texts in one request, is learned from what it refuses, in any words.
 func TestWindowIsLearned(t *testing.T) {
 	t.Parallel()
