@@ -138,7 +138,7 @@ func (c Config) LLMFor(name string, environ map[string]string) llm.Config {
 		out.KeyHeader = m.KeyHeader
 	}
 	if m.APIKeyEnv != "" {
-		out.APIKey = strings.TrimSpace(environ[m.APIKeyEnv])
+		out.APIKey = clean(environ[m.APIKeyEnv])
 	}
 	return out
 }

@@ -328,6 +328,27 @@ func TestWhiteSpaceAroundValues(t *testing.T) {
 	}
 }
 
+// Files may begin with a byte order mark, and values with it or another mark without width.
+func TestMarksAroundValues(t *testing.T) {
+	t.Parallel()
+	const mark, space, joiner = "\ufeff", "\u200b", "\u2060"
+	for _, m := range []string{mark, space, joiner, mark + "\n" + space} {
+		c, err := Load(Sources{
+			File:    write(t, "c.yaml", mark+"llm:\n  base_url: \""+m+"http://a/v1\"\n  embed_api_key: \""+m+"sk-file"+m+"\"\nmodels:\n  big: {base_url: http://b/v1, model: m, api_key_env: BIG}\n"),
+			EnvFile: write(t, "env", mark+"SLIPBOX_RERANK_API_KEY=\""+m+"sk-rerank\"\n"),
+			Environ: map[string]string{"SLIPBOX_LLM_API_KEY": m + "sk-env\r\n", "SLIPBOX_LLM_TIMEOUT": m + "8s", "SLIPBOX_DATA": m},
+		})
+		if err != nil {
+			t.Fatalf("%q: %v", m, err)
+		}
+		got := []string{c.LLM.BaseURL, c.LLM.EmbedAPIKey, c.LLM.APIKey, c.LLM.RerankAPIKey, c.LLMFor("big", map[string]string{"BIG": m + "sk-big\r\n"}).APIKey}
+		want := []string{"http://a/v1", "sk-file", "sk-env", "sk-rerank", "sk-big"}
+		if !slices.Equal(got, want) || c.LLM.Timeout != 8*time.Second || c.Data != Default().Data {
+			t.Errorf("%q: got %q, %s, %q", m, got, c.LLM.Timeout, c.Data)
+		}
+	}
+}
+
 // Rests and spare processors are used where they were measured, and can be set elsewhere.
 func TestShares(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/caarlos0/env/v11"
 	"github.com/goccy/go-yaml"
@@ -47,7 +48,7 @@ func Load(src Sources) (Config, error) {
 	}
 	environ := map[string]string{}
 	if src.EnvFile != "" {
-		vars, err := godotenv.Read(src.EnvFile)
+		vars, err := readVariables(src.EnvFile)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("environment file %s: %w", src.EnvFile, err))
 		}
@@ -55,7 +56,7 @@ func Load(src Sources) (Config, error) {
 	}
 	maps.Copy(environ, src.Environ)
 	for name, v := range environ {
-		environ[name] = strings.TrimSpace(v) // a file of a secret ends with a line end
+		environ[name] = clean(v)
 	}
 	problems = append(problems, readEnviron(environ, &c)...)
 	trim(reflect.ValueOf(&c).Elem())
@@ -69,6 +70,24 @@ func Load(src Sources) (Config, error) {
 	return c, nil
 }
 
+// byteOrderMark begins text files that some editors write.
+const byteOrderMark = "\ufeff"
+
+// readVariables reads an environment file.
+func readVariables(path string) (map[string]string, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return godotenv.UnmarshalBytes(bytes.TrimPrefix(raw, []byte(byteOrderMark)))
+}
+
+// clean returns a value without the white space and the marks without width around it: a file of a secret ends with a line end and
+// may begin with a byte order mark, and text that is copied from a page may have others.
+func clean(s string) string {
+	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) })
+}
+
 func readFile(path string, c *Config) error {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,6 +96,7 @@ func readFile(path string, c *Config) error {
 	if err != nil {
 		return fmt.Errorf("settings file: %w", err)
 	}
+	raw = bytes.TrimPrefix(raw, []byte(byteOrderMark))
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil
 	}
@@ -157,11 +177,11 @@ func settingFields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
 	}
 }
 
-// trim removes white space around every text of the settings: keys, tokens and addresses have none, and files end with it.
+// trim cleans every text of the settings: keys, tokens and addresses have no white space, and files end with it.
 func trim(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(strings.TrimSpace(v.String()))
+		v.SetString(clean(v.String()))
 	case reflect.Struct:
 		for _, f := range v.Fields() {
 			trim(f)
