@@ -107,7 +107,13 @@ func (h *core) viewOf(c *gin.Context, a *asked) (memory.View, error) {
 	if err != nil {
 		return memory.View{}, err
 	}
-	return h.Recall.Open(c.Request.Context(), scope(c), ref, at, memory.Revision(valueOr(a.minRevision, 0)))
+	open := func() (memory.View, error) {
+		return h.Recall.Open(c.Request.Context(), scope(c), ref, at, memory.Revision(valueOr(a.minRevision, 0)))
+	}
+	if at != nil {
+		return open()
+	}
+	return h.Chat.Current(c.Request.Context(), func() { endTurn(c) }, open)
 }
 
 // viewOfAll opens several collections as one view.
@@ -133,7 +139,7 @@ func (h *core) viewOfAll(c *gin.Context, a *asked) (memory.View, error) {
 		}
 	}
 	if a.asOf == nil {
-		return h.Recall.OpenAll(ctx, s, refs, nil)
+		return h.Chat.Current(ctx, func() { endTurn(c) }, func() (memory.View, error) { return h.Recall.OpenAll(ctx, s, refs, nil) })
 	}
 	text := revisionText(*a.asOf)
 	if _, err := strconv.ParseInt(text, 10, 64); err == nil {

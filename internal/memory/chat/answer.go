@@ -64,7 +64,7 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout(delta != nil))
 	defer cancel()
-	v, err := s.recall.Open(ctx, scope, ref, nil, 0)
+	v, err := s.Current(ctx, nil, func() (memory.View, error) { return s.recall.Open(ctx, scope, ref, nil, 0) })
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 				return nil, err
 			}
 		}
-		memo.answered = s.clock().UTC()
+		memo.end("")
 		a.memo, a.Remembered = memo, memo.wanted
 		return a, nil
 	}
@@ -111,7 +111,8 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	if err != nil {
 		return nil, err
 	}
-	memo.reply, memo.answered, memo.recalled = t.reply(), s.clock().UTC(), len(built.Citations) > 0
+	memo.recalled = len(built.Citations) > 0
+	memo.end(t.reply())
 	return &Answer{
 		Reply: t.reply(), Citations: built.Citations, Tokens: built.Tokens, Model: model.Name(), Remembered: memo.wanted,
 		Usage: t.usage, Degraded: built.Degraded, Answerable: built.Answerable, Withheld: built.Withheld, Revision: v.At, memo: memo,

@@ -35,7 +35,6 @@ type Completion struct {
 	request []byte
 	said    *transcript
 	memo    pendingExchange
-	clock   memory.Clock
 	cancel  context.CancelFunc
 	ctx     context.Context //nolint:containedctx // of the answer that flows, which ends with it
 }
@@ -114,7 +113,7 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 			cancel()
 		}
 	}()
-	v, err := s.recall.Open(ctx, scope, ref, nil, 0)
+	v, err := s.Current(ctx, nil, func() (memory.View, error) { return s.recall.Open(ctx, scope, ref, nil, 0) })
 	if err != nil {
 		return nil, nameMissing(err, ref)
 	}
@@ -127,7 +126,7 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 	if err != nil {
 		return nil, err
 	}
-	c := &Completion{Stream: b.stream, Revision: v.At, Remembered: memo.wanted, said: &transcript{}, memo: memo, clock: s.clock, cancel: cancel, ctx: ctx, replies: &s.replies}
+	c := &Completion{Stream: b.stream, Revision: v.At, Remembered: memo.wanted, said: &transcript{}, memo: memo, cancel: cancel, ctx: ctx, replies: &s.replies}
 	if r != nil {
 		c.answer, c.said.part = r, r.add
 		r.begin()
@@ -204,6 +203,7 @@ func (c *Completion) pass(w io.Writer, flush func() error) error {
 			if c.Stream {
 				c.said.parseStream(buf[:n])
 			}
+			c.await()
 			if _, err := w.Write(buf[:n]); err != nil {
 				return err
 			}
@@ -258,6 +258,7 @@ func (c *Completion) passTranslated(w io.Writer, flush func() error) error {
 	if err := c.answer.end(); err != nil {
 		return err
 	}
+	c.await()
 	return send()
 }
 
@@ -286,11 +287,23 @@ func (c *Completion) end() {
 		c.answer.keep(c.replies, c.memo.scope.Tenant())
 	}
 	switch {
-	case c.said.failure != "" || c.said.tools || c.said.reply() == "":
+	case !c.keeps():
 	case c.offline:
-		c.memo.answered = c.clock().UTC()
+		c.memo.end("")
 	default:
-		c.memo.reply, c.memo.answered = c.said.reply(), c.clock().UTC()
+		c.memo.end(c.said.reply())
+	}
+}
+
+// keeps reports whether something of an answer is stored, as far as it was read.
+func (c *Completion) keeps() bool {
+	return c.said.finished && c.said.failure == "" && !c.said.tools && c.said.reply() != ""
+}
+
+// await makes the next requests wait for the exchange if the rest of the answer is about to be sent.
+func (c *Completion) await() {
+	if c.keeps() {
+		c.memo.await()
 	}
 }
 

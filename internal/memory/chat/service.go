@@ -61,6 +61,7 @@ type Service struct {
 	replies   replies
 	forms     learnedForms
 	questions questions
+	unstored  unstored
 }
 
 // timeout returns how long an answer may take.
@@ -113,7 +114,8 @@ type pendingExchange struct {
 
 	reply    string // "" is not stored
 	answered time.Time
-	recalled bool // the reply was written from memory
+	recalled bool   // the reply was written from memory
+	stored   func() // called when it is stored; nil: nothing waits for that
 }
 
 // newMemo returns the memo of a question. A caller who may not write notes is answered, but nothing
@@ -141,12 +143,26 @@ func (s *Service) newMemo(ctx context.Context, scope tenant.Scope, v *memory.Vie
 	return m, nil
 }
 
+// await makes the next requests of the collection wait for the exchange. Call it before the client has the whole answer.
+func (m *pendingExchange) await() {
+	if m.wanted && m.stored == nil {
+		m.stored = m.service.unstored.add(m.view.Collection.ID, m.service.clock())
+	}
+}
+
+// end ends the exchange with a reply, of which "" is not stored.
+func (m *pendingExchange) end(reply string) {
+	m.await()
+	m.reply, m.answered = reply, m.service.clock().UTC()
+}
+
 // remember stores the exchange. It ignores the end of the request's context and takes at most
 // rememberFor. A failure is logged and counted, not returned: the answer is already sent.
 func (m *pendingExchange) remember(ctx context.Context) {
 	if !m.wanted || m.answered.IsZero() {
 		return
 	}
+	defer m.stored()
 	log := m.service.log.With(slog.String("collection", m.view.Collection.ID.String()))
 	log.DebugContext(ctx, "chat answered", slog.Duration("took", m.answered.Sub(m.asked)))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rememberFor)
