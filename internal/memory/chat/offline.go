@@ -19,14 +19,16 @@ import (
 // First lines of an answer without a model.
 const (
 	offlineFound   = "No model is configured; this is what memory holds:"
+	offlineUnsure  = "No model is configured, and nothing in memory says this for sure. Nearest:"
 	offlineNothing = "No model is configured, and memory holds nothing that belongs to this: nothing about that is known."
 )
 
 // Limits of an answer without a model.
 const (
-	offlineHits  = 5
-	offlineSpare = 3
-	offlineRunes = 300 // of each
+	offlineHits    = 5
+	offlineNearest = 3 // of what is not surely an answer
+	offlineSpare   = 3
+	offlineRunes   = 300 // of each
 )
 
 // answerOffline answers with the best hits. Only the question is stored: the answer quotes memory, and
@@ -37,26 +39,34 @@ func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memor
 	if len(dialogue) == 0 {
 		return a, nil
 	}
-	// More hits are fetched, because stored questions are similar to this one and answer nothing.
-	found, err := s.recall.Search(ctx, scope, v, recall.Query{Messages: dialogue, K: offlineHits + offlineSpare})
+	found, err := s.search(ctx, scope, v, dialogue)
 	if err != nil {
 		return nil, err
 	}
+	if len(found.Hits) == 0 || !belongs(&found, q) {
+		// Where a policy recalls only what it has learned, what was just said is in the messages.
+		said, err := s.search(ctx, scope, v, dialogue, memory.KindMessage)
+		if err != nil {
+			return nil, err
+		}
+		if len(found.Hits) == 0 || len(said.Hits) > 0 && belongs(&said, q) {
+			found = said
+		}
+	}
 	a.Degraded, a.Answerable = found.Degraded, found.Answerable
-	if a.Withheld = withheld(&found, q); a.Withheld != "" {
+	first, most := offlineFound, offlineHits
+	switch {
+	case isWithheld(&found, q):
+		a.Withheld = "what was found hardly belongs to the question"
 		return a, nil
+	case !belongs(&found, q):
+		first, most = offlineUnsure, offlineNearest
 	}
 	var b strings.Builder
-	b.WriteString(offlineFound + "\n")
-	for i := range found.Hits {
+	b.WriteString(first + "\n")
+	for i := range found.Hits[:min(most, len(found.Hits))] {
 		n := &found.Hits[i].Note.Note
 		content := n.Content
-		if n.Kind == memory.KindMessage && onlyQuestions(content) {
-			continue
-		}
-		if len(a.Citations) == offlineHits {
-			break
-		}
 		if p := found.Hits[i].Passage; p != nil {
 			content = content[p.Start:p.End]
 		}
@@ -71,26 +81,39 @@ func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memor
 	return a, nil
 }
 
+// search returns the best hits, without messages that only ask: these are similar to the question and answer nothing, so
+// that more hits are fetched.
+func (s *Service) search(ctx context.Context, scope tenant.Scope, v memory.View, dialogue []recall.Message, kinds ...memory.Kind) (recall.Result, error) {
+	query := recall.Query{Messages: dialogue, K: offlineHits + offlineSpare}
+	if len(kinds) > 0 { // else those of the policy
+		query.Filter = memory.OfKinds(kinds...)
+	}
+	found, err := s.recall.Search(ctx, scope, v, query)
+	found.Hits = slices.DeleteFunc(found.Hits, func(h recall.Hit) bool {
+		return h.Note.Kind == memory.KindMessage && onlyQuestions(h.Note.Content)
+	})
+	return found, err
+}
+
 // Without a model nobody judges what was found, so the nearest note is not a reply by being the nearest. What shares no word
 // with the question but names has to match it better than offlineMin, which was chosen on the questions of seven
 // conversations and on sentences of our own in Chinese.
 const offlineMin = 0.5
 
-// withheld returns why an answer without a model shows nothing of what was found; "" if it shows it.
-func withheld(found *recall.Result, q *Question) string {
-	if found.Answerable == nil {
-		return ""
+// belongs reports whether what was found can be shown as what memory holds about the question.
+func belongs(found *recall.Result, q *Question) bool {
+	switch {
+	case found.Answerable == nil:
+		return true
+	case q.MinAnswerable != nil:
+		return *found.Answerable >= *q.MinAnswerable
 	}
-	least := 0.0
-	if q.MinAnswerable != nil {
-		least = *q.MinAnswerable
-	} else if !sharesWords(q.Turns[len(q.Turns)-1].Content, found.Hits) {
-		least = offlineMin
-	}
-	if *found.Answerable < least {
-		return "what was found hardly belongs to the question"
-	}
-	return ""
+	return *found.Answerable >= offlineMin || sharesWords(q.Turns[len(q.Turns)-1].Content, found.Hits)
+}
+
+// isWithheld reports whether nothing of what was found is shown: the caller asked for better, or nothing in the question can be matched.
+func isWithheld(found *recall.Result, q *Question) bool {
+	return !belongs(found, q) && (q.MinAnswerable != nil || *found.Answerable == 0)
 }
 
 // sharesWords reports whether a hit has a word of the question that is not a name of a speaker.

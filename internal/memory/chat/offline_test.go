@@ -1,30 +1,93 @@
 package chat
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
-// What shares no word with the question is shown if it matches well by meaning, in any language.
-func TestWithheldOffline(t *testing.T) {
+// stored is a memory that finds the same for every question: what the policy recalls, or the messages.
+type stored struct {
+	answerable       float64
+	recalled, spoken []string
+}
+
+func (m *stored) Open(_ context.Context, s tenant.Scope, _ string, _ *memory.Revision, _ memory.Revision) (memory.View, error) {
+	return memory.NewView(s, memory.Collection{ID: uuid.Must(uuid.NewV7())}, 1, nil), nil
+}
+
+func (m *stored) Search(_ context.Context, _ tenant.Scope, _ memory.View, q recall.Query) (recall.Result, error) {
+	out, texts, kind := recall.Result{}, m.recalled, memory.KindFact
+	if q.Filter != nil {
+		texts, kind = m.spoken, memory.KindMessage
+	}
+	for _, text := range texts {
+		note := memory.Note{ID: uuid.Must(uuid.NewV7()), Kind: kind, Content: text, OccurredAt: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
+		out.Hits, out.Answerable = append(out.Hits, recall.Hit{Note: &recall.NoteView{Note: note}}), &m.answerable
+	}
+	return out, nil
+}
+
+func (m *stored) Context(context.Context, tenant.Scope, memory.View, recall.ContextQuery) (recall.Context, error) {
+	return recall.Context{}, nil
+}
+
+func (m *stored) AddMessages(context.Context, tenant.Scope, string, notes.NewMessages, memory.Request) (notes.MessagesWritten, error) {
+	return notes.MessagesWritten{}, nil
+}
+
+// What shares no word with the question is shown as what memory holds if it matches well by meaning, in any language. Otherwise the nearest
+// is quoted, and the reply says that it may be no answer. Nothing is known where nothing was found, or nothing can be matched.
+func TestOfflineReply(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		question, note string
-		answerable     float64
-		shown          bool
+	four := []string{"Football is on Sunday.", "The match was lost again.", "The grass is cut.", "The goal has a new net."}
+	for name, c := range map[string]struct {
+		question string
+		memory   stored
+		least    *float64
+		first    string
+		quoted   int
+		withheld bool
+		quote    string
+		absent   string
 	}{
-		{"Which instrument does she play?", "The cello is what I practice every evening.", 0.6, true},
-		{"Which instrument does she play?", "Football is on Sunday.", 0.45, false},
-		{"她会什么乐器？", "我每天晚上练大提琴。", 0.6, true},
-		{"她会什么乐器？", "星期天有足球赛。", 0.45, false},
-		{"Does she play the cello?", "The cello is what I practice every evening.", 0.45, true},
+		"near by meaning":        {question: "Which instrument does she play?", memory: stored{0.6, []string{"The cello is what I practice every evening."}, nil}, first: offlineFound, quoted: 1},
+		"far by meaning":         {question: "Which instrument does she play?", memory: stored{0.45, four, nil}, first: offlineUnsure, quoted: 3, quote: "[1] 2026-03-01: Football is on Sunday."},
+		"near, Chinese":          {question: "她会什么乐器？", memory: stored{0.6, []string{"我每天晚上练大提琴。"}, nil}, first: offlineFound, quoted: 1},
+		"far, Chinese":           {question: "我的工作是什么？", memory: stored{0.4, []string{"I'm a cook."}, nil}, first: offlineUnsure, quoted: 1, quote: "I'm a cook."},
+		"a shared word":          {question: "Does she play the cello?", memory: stored{0.45, []string{"The cello is what I practice every evening."}, nil}, first: offlineFound, quoted: 1},
+		"empty":                  {question: "What's my job?", first: offlineNothing},
+		"nothing can be matched": {question: "???", memory: stored{0, four, nil}, first: offlineNothing, withheld: true},
+		"the caller wants more":  {question: "What's my job?", memory: stored{0.45, four, nil}, least: new(0.5), first: offlineNothing, withheld: true},
+		"said, not learned yet":  {question: "Where do I keep bees?", memory: stored{0.4, four, []string{"I keep bees in Kiel."}}, first: offlineFound, quoted: 1, quote: "Kiel", absent: "Football"},
+		"said alone":             {question: "What's my job?", memory: stored{0.4, nil, []string{"I'm a cook."}}, first: offlineUnsure, quoted: 1, quote: "cook"},
+		"asked before":           {question: "What's my job?", memory: stored{0.4, nil, []string{"What's my job?", "I'm a cook."}}, first: offlineUnsure, quoted: 1, quote: "cook", absent: "job"},
+		"learned and said":       {question: "What's my job?", memory: stored{0.4, []string{"I'm a cook."}, []string{"Well."}}, first: offlineUnsure, quoted: 1, quote: "cook", absent: "Well"},
 	} {
-		hit := recall.Hit{Note: &recall.NoteView{Note: memory.Note{Content: c.note}}}
-		q := Question{Turns: []Turn{{Content: c.question}}}
-		if why := withheld(&recall.Result{Answerable: &c.answerable, Hits: []recall.Hit{hit}}, &q); (why == "") != c.shown {
-			t.Errorf("%s %s %g: withheld is %q", c.question, c.note, c.answerable, why)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := New(Deps{Recall: &c.memory, Notes: &c.memory}, Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			q := Question{Turns: []Turn{{Content: c.question}}, MinAnswerable: c.least, Forget: true}
+			a, err := s.Answer(t.Context(), grant.Scope(uuid.New(), uuid.Nil, "test", tenant.NotesRead), "home", q, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first, _, _ := strings.Cut(a.Reply, "\n"); first != c.first || len(a.Citations) != c.quoted || (a.Withheld != "") != c.withheld ||
+				!strings.Contains(a.Reply, c.quote) || c.absent != "" && strings.Contains(a.Reply, c.absent) {
+				t.Errorf("%q, %d citations, withheld %q", a.Reply, len(a.Citations), a.Withheld)
+			}
+		})
 	}
 }
