@@ -287,3 +287,50 @@ func constant(t *testing.T, name string, megabytes int, item func(w io.Writer, i
 		t.Errorf("%s of %d MiB needs %d KiB", name, megabytes, (peak-before.HeapAlloc)>>10)
 	}
 }
+
+// An object with messages whose author has a name that is not known is refused: as lines of JSON, who spoke and when would be lost.
+func TestMessagesWithoutAKnownAuthorAreRefused(t *testing.T) {
+	t.Parallel()
+	at := filepath.Join(t.TempDir(), "chat.json")
+	for _, text := range []string{
+		`{"messages":[{"poster":"Tom","sent":1700000000000,"content":"Hello there."}]}`,
+		`{"participants":["Tom"],"messages":[{"content":"Hello there."}]}`,
+		`[{"messages":[{"poster":"Tom","content":"Hello there."}]}]`,
+	} {
+		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, format := range []string{"", "jsonl"} {
+			if out, _, err := translate(t, at, Options{Format: format}); err == nil {
+				t.Errorf("%s as %q is taken: %s", text, format, out)
+			}
+		}
+	}
+}
+
+// The author and the time of a message are read under each name that programs have for them.
+func TestMessagesOfOtherPrograms(t *testing.T) {
+	t.Parallel()
+	at := filepath.Join(t.TempDir(), "chat.json")
+	for _, text := range []string{
+		`{"messages":[{"sender_name":"J\u00c3\u00bcrgen","timestamp_ms":1700000000000,"content":"Gr\u00c3\u00bc\u00c3\u009fe"}]}`,
+		`{"threadName":"a","messages":[{"senderName":"Jürgen","timestamp":1700000000000,"text":"Grüße"}]}`,
+		`{"messages":[{"from":"Jürgen","date":"2023-11-14T22:13:20Z","text":"Grüße"}]}`,
+		`{"messages":[{"sender":{"name":"Jürgen"},"created_at":1700000000,"content":"Grüße"}]}`,
+		`{"messages":[{"author":"Jürgen","timestamp":"2023-11-14T23:13:20+01:00","content":[{"type":"text","text":"Grüße"}]}]}`,
+	} {
+		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, report, err := translate(t, at, Options{})
+		if err != nil || report.Format != "messages" || len(report.People) != 1 || report.People[0].Name != "Jürgen" ||
+			!strings.Contains(out, `"Grüße"`) || report.From[:4] != "2023" || report.Undated != 0 {
+			t.Errorf("%s: %v\n%s%+v", text, err, out, report)
+		}
+	}
+	for _, text := range []string{"Grüße", "plain", "é", "日本", "â\u0080"} {
+		if got := repaired(text); got != text {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+}

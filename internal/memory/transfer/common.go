@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"encoding/json"
 	"io"
 	"math"
 	"strings"
@@ -18,6 +19,19 @@ func seconds(n *float64) time.Time {
 	}
 	whole, part := math.Modf(*n)
 	return time.Unix(int64(whole), int64(part*1e6)*1000).UTC()
+}
+
+// instant returns a time that is a text, or the seconds or milliseconds since 1970.
+func instant(raw json.RawMessage, zone *time.Location) time.Time {
+	var n float64
+	if len(raw) > 0 && json.Unmarshal(raw, &n) == nil {
+		if math.Abs(n) > 1e11 { // of seconds, this is in the year 5138
+			n /= 1000
+		}
+		return seconds(&n)
+	}
+	at, _ := timeOf(scalar(raw), zone)
+	return at
 }
 
 // unix returns the seconds of a time as pieces have them.

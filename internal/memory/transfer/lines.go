@@ -65,7 +65,9 @@ func isLines(s *Source) bool {
 		return len(inner) > sniffed/2 && (begins(inner, '{', "role", "content") || begins(inner, '{', "messages", "role"))
 	}
 	_, content := members["content"]
-	messages := bytes.HasPrefix(bytes.TrimSpace(members["messages"]), []byte("["))
+	var first anyLine // one without role and name is of a format that is not known
+	_ = json.Unmarshal(firstMessage(inner), &first)
+	messages := first.Role+first.Name != "" || bytes.HasPrefix(bytes.TrimSpace(members["messages"]), []byte("[]"))
 	_, chat := members["name"] // an export of one chat has a name, and is not a line
 	return content || messages && !chat
 }
@@ -138,6 +140,9 @@ func (t *lines) conversation(r *reading, c *anyLine, n int) error {
 		var l anyLine
 		if err := json.Unmarshal(raw, &l); err != nil {
 			return fault.New(fault.Invalid, "line %d has a message that is not an object", n)
+		}
+		if l.Role+l.Name == "" {
+			return fault.New(fault.Invalid, "line %d has a message that nobody says: role or name is expected", n)
 		}
 		if l.At+l.Time+l.Created == "" {
 			l.At = c.At + c.Time + c.Created

@@ -54,6 +54,7 @@ func formats() []format {
 		{"chatgpt", "ChatGPT's conversations.json, or the zip with it", isChatGPT, func() translator { return &chatGPT{} }},
 		{"claude", "Claude's conversations.json, or the zip with it", isClaude, func() translator { return &claude{} }},
 		{"telegram", "Telegram's result.json, or the folder with it", isTelegram, func() translator { return &telegram{} }},
+		{"messages", "a JSON file of messages with an author and a time: Instagram, Messenger, Discord", isMessages, func() translator { return &messages{} }},
 		{"memoryos", "the folder of a user of MemoryOS, or its short_term.json", isMemoryOS, func() translator { return &memoryOS{} }},
 		{"memorybank", "a JSON file of memories of MemoryBank", isMemoryBank, func() translator { return &memoryBank{} }},
 		{"letta", "an agent file of Letta (.af)", isLetta, func() translator { return &letta{} }},

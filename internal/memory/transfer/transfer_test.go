@@ -54,6 +54,8 @@ func TestFormats(t *testing.T) {
 		{"markdown", Options{}},
 		{"jsonl", Options{}},
 		{"mem0", Options{}},
+		{"messages", Options{}},
+		{"messages-discord", Options{}},
 		{"memoryos", Options{}},
 		{"memorybank", Options{OnePerson: true, Me: "Nora"}},
 		{"letta", Options{Me: "Ann"}},

@@ -1,0 +1,217 @@
+package transfer
+
+import (
+	"cmp"
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+)
+
+// messages reads an object with a list of messages that have an author and a time, under any of the names below: what Instagram
+// and Messenger export, and what DiscordChatExporter writes. A day of a chat is a session.
+type messages struct{ files []string }
+
+// authored is a message, with the names that programs have for its author and its time.
+type authored struct {
+	ID         json.RawMessage `json:"id"`
+	Type       json.RawMessage `json:"type"`
+	SenderName string          `json:"sender_name"`
+	SenderOf   string          `json:"senderName"`
+	Author     json.RawMessage `json:"author"`
+	From       json.RawMessage `json:"from"`
+	Sender     json.RawMessage `json:"sender"`
+	Millis     json.RawMessage `json:"timestamp_ms"`
+	Time       json.RawMessage `json:"timestamp"`
+	Date       json.RawMessage `json:"date"`
+	Created    json.RawMessage `json:"created_at"`
+	Content    json.RawMessage `json:"content"`
+	Text       json.RawMessage `json:"text"`
+}
+
+// channel is where messages are from.
+type channel struct {
+	title   string
+	discord bool
+}
+
+// metaFile is a part of a chat in an export of Instagram or Messenger, which has many files.
+var metaFile = regexp.MustCompile(`^message_\d+\.json$`)
+
+func messageFiles(s *Source) (out []string) {
+	for _, name := range s.files {
+		if (len(s.files) == 1 || metaFile.MatchString(path.Base(name))) && isAuthored(firstMessage(s.head(name))) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func isMessages(s *Source) bool { return len(messageFiles(s)) > 0 }
+
+// firstMessage returns the first of the list of messages of an object, of which only the beginning is known; nil: there is none.
+func firstMessage(head string) (raw json.RawMessage) {
+	s := newStream(strings.NewReader(head), "")
+	_ = s.members(func(name string) error {
+		if name != "messages" || raw != nil {
+			return s.skip()
+		}
+		return s.elements(func() error {
+			if raw != nil {
+				return s.skip()
+			}
+			return s.Decode(&raw)
+		})
+	})
+	return raw
+}
+
+// isAuthored reports whether a message has an author and a time.
+func isAuthored(raw json.RawMessage) bool {
+	var m authored
+	return json.Unmarshal(raw, &m) == nil && m.author() != "" && !m.at(time.UTC).IsZero()
+}
+
+func (m *authored) author() string {
+	for _, raw := range []json.RawMessage{m.Author, m.From, m.Sender} {
+		var of struct {
+			Name string `json:"name"`
+		}
+		_ = json.Unmarshal(raw, &of) // a name, or an object with one
+		if name := cmp.Or(of.Name, scalar(raw)); name != "" {
+			return name
+		}
+	}
+	return cmp.Or(repaired(m.SenderName), m.SenderOf)
+}
+
+func (m *authored) at(zone *time.Location) time.Time {
+	for _, raw := range []json.RawMessage{m.Millis, m.Time, m.Date, m.Created} {
+		if at := instant(raw, zone); !at.IsZero() {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+// words returns what a message says.
+func (m *authored) words() string {
+	said := cmp.Or(contentOf(m.Content), contentOf(m.Text))
+	if m.SenderName != "" {
+		return repaired(said)
+	}
+	return said
+}
+
+// repaired returns a text whose UTF-8 was written as Latin-1, as Meta does; others as they are.
+func repaired(text string) string {
+	raw, err := charmap.ISO8859_1.NewEncoder().String(text)
+	if err != nil || !utf8.ValidString(raw) {
+		return text
+	}
+	return raw
+}
+
+// each calls do for the messages of a file, and returns where they are from.
+func (t *messages) each(r *reading, name string, do func(m *authored) error) (c channel, err error) {
+	in, err := r.part(name, 0, -1)
+	if err != nil {
+		return c, err
+	}
+	defer func() { _ = in.Close() }()
+	s := newStream(in, name)
+	err = s.members(func(member string) error {
+		var raw json.RawMessage
+		switch member {
+		case "title", "name", "threadName", "channel":
+			if err := s.Decode(&raw); err != nil {
+				return err
+			}
+			var of struct {
+				Name string `json:"name"`
+			}
+			c.discord = c.discord || member == "channel"
+			_ = json.Unmarshal(raw, &of) // a name, or an object with one
+			c.title = cmp.Or(of.Name, repaired(scalar(raw)), c.title)
+			return nil
+		case "messages":
+			return s.elements(func() error {
+				if err := r.ctx.Err(); err != nil {
+					return err
+				}
+				var m authored
+				if err := s.Decode(&m); err != nil {
+					return err
+				}
+				return do(&m)
+			})
+		}
+		return s.skip()
+	})
+	if err != nil {
+		return c, err
+	}
+	if c.title == "" {
+		c.title = strings.TrimSuffix(path.Base(name), path.Ext(name))
+	}
+	return c, s.end()
+}
+
+func (t *messages) index(r *reading) (pieces []piece, err error) {
+	t.files = messageFiles(r.source)
+	for i, name := range t.files {
+		p := piece{file: i, to: -1}
+		_, err := t.each(r, name, func(m *authored) error {
+			p.at = max(p.at, unix(m.at(r.Zone)))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		pieces = append(pieces, p)
+	}
+	return pieces, nil
+}
+
+// read passes the messages of a file on, oldest first: some programs write the newest first.
+func (t *messages) read(r *reading, p piece) error {
+	var all []message
+	var kinds []string
+	c, err := t.each(r, t.files[p.file], func(m *authored) error {
+		all, kinds = append(all, message{id: scalar(m.ID), name: m.author(), at: m.at(r.Zone), text: m.words()}), append(kinds, scalar(m.Type))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	said := all[:0]
+	for i, m := range all {
+		if c.discord && kinds[i] != "" && kinds[i] != "Default" && kinds[i] != "Reply" {
+			r.left("notices of the program", 1)
+			continue
+		}
+		m.session = headOf(c.title, 180)
+		if m.id != "" {
+			m.id = headOf(c.title, 150) + ":" + m.id
+		}
+		if !m.at.IsZero() {
+			m.session += " " + m.at.Format(time.DateOnly)
+		}
+		said = append(said, m)
+	}
+	if n := len(said); n > 0 && said[0].at.After(said[n-1].at) {
+		slices.Reverse(said)
+	}
+	slices.SortStableFunc(said, func(a, b message) int { return a.at.Compare(b.at) })
+	for _, m := range said {
+		if err := r.message(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
