@@ -21,6 +21,16 @@ func seconds(n *float64) time.Time {
 	return time.Unix(int64(whole), int64(part*1e6)*1000).UTC()
 }
 
+// firstTime returns the first of these that is a time.
+func firstTime(zone *time.Location, of ...json.RawMessage) time.Time {
+	for _, raw := range of {
+		if at := instant(raw, zone); !at.IsZero() {
+			return at
+		}
+	}
+	return time.Time{}
+}
+
 // instant returns a time that is a text, or the seconds or milliseconds since 1970.
 func instant(raw json.RawMessage, zone *time.Location) time.Time {
 	var n float64

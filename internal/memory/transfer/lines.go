@@ -26,9 +26,9 @@ type anyLine struct {
 	Session  json.RawMessage   `json:"session"`
 	Content  json.RawMessage   `json:"content"`
 	Messages []json.RawMessage `json:"messages"`
-	At       string            `json:"occurred_at"`
-	Time     string            `json:"timestamp"`
-	Created  string            `json:"created_at"`
+	At       json.RawMessage   `json:"occurred_at"` // a text, or seconds or milliseconds since 1970
+	Time     json.RawMessage   `json:"timestamp"`
+	Created  json.RawMessage   `json:"created_at"`
 	Tags     []string          `json:"tags"`
 }
 
@@ -144,8 +144,8 @@ func (t *lines) conversation(r *reading, c *anyLine, n int) error {
 		if l.Role+l.Name == "" {
 			return fault.New(fault.Invalid, "line %d has a message that nobody says: role or name is expected", n)
 		}
-		if l.At+l.Time+l.Created == "" {
-			l.At = c.At + c.Time + c.Created
+		if len(l.At)+len(l.Time)+len(l.Created) == 0 {
+			l.At, l.Time, l.Created = c.At, c.Time, c.Created
 		}
 		if err := t.said(r, &l, raw, session); err != nil {
 			return err
@@ -155,12 +155,7 @@ func (t *lines) conversation(r *reading, c *anyLine, n int) error {
 }
 
 func (l *anyLine) time(zone *time.Location) time.Time {
-	for _, text := range []string{l.At, l.Time, l.Created} {
-		if at, ok := timeOf(text, zone); ok {
-			return at
-		}
-	}
-	return time.Time{}
+	return firstTime(zone, l.At, l.Time, l.Created)
 }
 
 func (t *lines) said(r *reading, l *anyLine, raw json.RawMessage, session string) error {
@@ -181,7 +176,7 @@ func (t *lines) said(r *reading, l *anyLine, raw json.RawMessage, session string
 // noted passes a note on as it is: the importer knows its fields.
 func (t *lines) noted(r *reading, l *anyLine, raw json.RawMessage) error {
 	r.report.Notes++
-	r.report.count(Line{Content: contentOf(l.Content), Tags: l.Tags, OccurredAt: l.At}, l.time(r.Zone))
+	r.report.count(Line{Content: contentOf(l.Content), Tags: l.Tags, OccurredAt: scalar(l.At)}, l.time(r.Zone))
 	var out bytes.Buffer
 	if err := json.Compact(&out, raw); err != nil {
 		return err

@@ -91,12 +91,7 @@ func (m *authored) author() string {
 }
 
 func (m *authored) at(zone *time.Location) time.Time {
-	for _, raw := range []json.RawMessage{m.Millis, m.Time, m.Date, m.Created} {
-		if at := instant(raw, zone); !at.IsZero() {
-			return at
-		}
-	}
-	return time.Time{}
+	return firstTime(zone, m.Millis, m.Time, m.Date, m.Created)
 }
 
 // words returns what a message says.
