@@ -74,6 +74,8 @@ func ownRules() []rule {
 	return []rule{
 		// The form is that of package auth. No words are needed before it: nothing else looks like this.
 		{kind: OwnKey, keywords: []string{"sb_"}, expr: lazily(`sb_[a-z0-9]{1,16}_(?:platform|[a-z2-7]{26})_[a-z2-7]{26}_[a-z2-7]{52}`)},
+		// Of keys that have no more order than this, too.
+		{kind: kindOf("aws-access-token"), keywords: []string{"akia", "asia"}, expr: lazily(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`)},
 		{kind: APIKey, keywords: []string{"sk-"}, expr: lazily(`\bsk-[A-Za-z0-9_-]{8,200}`), is: func(s, _ string) bool { return random(s[len("sk-"):]) || strings.Count(s, "-") > 1 && random(s) }},
 		{
 			kind: Key, keywords: []string{"authorization"},

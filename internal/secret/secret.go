@@ -16,6 +16,7 @@ const (
 	Password    = "password"
 	PIN         = "PIN"
 	Card        = "card number"
+	IBAN        = "IBAN"
 	CardCode    = "card code"
 	PrivateKey  = "private key"
 	Key         = "key"
@@ -157,6 +158,9 @@ func (f *finder) run(from, to int, seen byte) {
 	n := to - from
 	c := f.s[from]
 	if class[c]&digit != 0 && f.card(from, to) {
+		return
+	}
+	if class[c]&upper != 0 && f.iban(from, to) {
 		return
 	}
 	if c == '-' && strings.HasPrefix(f.s[from:], "-----BEGIN") && f.privateKey(from) {

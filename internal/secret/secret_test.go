@@ -56,6 +56,40 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// The ids of keys of AWS and the numbers of accounts are told by their form and check digits; nothing that is like them is taken.
+func TestFindsFormsWithChecks(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"The key id is AKIA" + "IOSFODNN7EXAMPLE.":             "The key id is [redacted: AWS access token].",
+		"ASIA" + "AAAABBBBCCCC1111":                            "[redacted: AWS access token]",
+		"我的 key 是AKIA" + "1234567890ABCDEF，":                   "我的 key 是[redacted: AWS access token]，",
+		"My IBAN is DE89 3704 0044 0532 0130 00, thanks":       "My IBAN is [redacted: IBAN], thanks",
+		"IBAN:GB29NWBK60161331926819":                          "IBAN:[redacted: IBAN]",
+		"FR14 2004 1010 0505 0001 3M02 606 ist es":             "[redacted: IBAN] ist es",
+		"BE68 5390 0754 7034 PAID":                             "[redacted: IBAN] PAID",
+		"我的账号是NL91ABNA0417164300。":                             "我的账号是[redacted: IBAN]。",
+		"NO93-8601-1117-947 or CH93 0076 2011 6238 5295 7 now": "[redacted: IBAN] or [redacted: IBAN] now",
+		"MT84MALT011000012345MTLCAST001S":                      "[redacted: IBAN]",
+	} {
+		if got, _ := Redact(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for _, text := range []string{
+		"Order DE89370400440532013001 was shipped.", "DE88 3704 0044 0532 0130 00", "DE89 3704 0044 0532 0130", "XDE89370400440532013000",
+		"DE893704004405320130009", "US89370400440532013000", "Track JD014600003828394829 at DHL.", "1Z999AA10123456784 from UPS",
+		"RR123456785DE", "LX123456789NL arrives", "VIN WVWZZZ1JZXW000001", "GB123456789 is our VAT number", "DE136695976 is the VAT id of us",
+		"ISBN 978-3-16-148410-0", "Flight LH1234 to FRA", "Room BE12 on floor 3", "AT61 is a road", "FR50 starts at 10:00", "GB20 0000 visitors came",
+		"Invoice SE-2026-0001234567890123", "Ticket PL20260301123456789012345678", "IE11 2233 4455 6677 8899 00", "CH10 20 30 40 50 60 70 80 90 10 11",
+		"ASIA is a continent; AKIA a car.", "AKIANARU", "AKIA12345678", "akiaiosfodnn7example", "ASIAN FOOD FESTIVAL 2026 IN BERLIN", "Serial NO93860111179",
+		"SAP order 4500012345, item 00010", "part number MK19-AA-2233-XK20", "commit DE8937f4b0c2a1", "Wi-Fi channel 36, BSSID 00:1A:2B:3C:4D:5E",
+	} {
+		if found := Find(text); len(found) > 0 {
+			t.Errorf("%q: %v", text, found)
+		}
+	}
+}
+
 // A secret in two messages.
 func TestHalves(t *testing.T) {
 	t.Parallel()
