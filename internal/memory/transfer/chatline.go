@@ -2,7 +2,6 @@ package transfer
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -90,9 +89,4 @@ func splitAuthor(rest string) (author, text string, ok bool) {
 	}
 	author = label(strings.TrimLeft(strings.TrimSpace(author), "~ \u202f"))
 	return author, strings.TrimPrefix(text, " "), author != "" && len(author) < maxLabel
-}
-
-// isMarkOf reports whether a mark of the clock is one of two letters that begins with this one: am and pm, in any spelling.
-func isMarkOf(mark string, half rune) bool {
-	return slices.Contains([]string{string(half) + "m", string(half)}, mark)
 }

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,11 +13,10 @@ import (
 // year is right when all dates exist, none is ahead, and time does not run backwards.
 type dates struct {
 	order   string
-	days    [][3]int // each change of the date
-	halves  bool     // the clock has twelve hours
-	late    string   // the mark of the afternoon
-	shift   int      // of the year: 543 in the calendar of Thailand
-	max     int      // hour
+	days    [][3]int       // each change of the date
+	halves  map[string]int // hours that a mark of the clock adds, which then has twelve
+	shift   int            // of the year: 543 in the calendar of Thailand
+	max     int            // hour
 	marks   map[string]int
 	before  map[[2]string]int // how often one mark follows another on one day
 	last    chatHead
@@ -137,36 +137,49 @@ func (d *dates) split(day [3]int) (year, month, of int) {
 	return year - d.shift, month, of
 }
 
-// decideClock finds the mark of the afternoon: on one day it follows the other one.
+// halfDays are the marks of the halves of a day, with the hours that each adds: those of the languages that write twelve hours
+// by default, and of Chinese, Japanese and Korean, in letters alone (Unicode CLDR 48, dayPeriods: am and pm, of Korean the wide forms; of
+// Chinese also the parts of the day, which are on one side of noon by its dayPeriodRules).
+var halfDays = map[string]int{
+	"am": 0, "pm": 12, "a": 0, "p": 12, // am and pm in any spelling
+	"上午": 0, "下午": 12, "上晝": 0, "下晝": 12, "凌晨": 0, "清晨": 0, "早上": 0, "中午": 12, "晚上": 12, // zh, yue
+	"午前": 0, "午後": 12, // ja
+	"오전": 0, "오후": 12, // ko
+	"ص": 0, "م": 12, // ar
+	"صبح": 0, "شام": 12, // sd
+	"بن": 0, "دن": 12, // ckb
+	"πμ": 0, "μμ": 12, // el
+	"pg": 0, "ptg": 12, // ms
+	"pd": 0, "md": 12, // sq
+	"gh": 0, "gd": 12, // so
+	"wd": 0, "wb": 12, // om
+	"ጥዋት": 0, "ከሰዓት": 12, // am
+	"ቅቀ": 0, "ድቀ": 12, // ti
+	"পূৰ্বাহ্ন": 0, "অপৰাহ্ন": 12, // as
+}
+
+// decideClock finds what the marks of the clock add. Of two that are not known, the one that follows the other on one day is the afternoon.
 func (d *dates) decideClock(r *reading) {
-	if d.max > 12 || len(d.marks) == 0 {
+	d.halves = map[string]int{}
+	if d.max > 12 {
 		return
 	}
-	var marks []string
 	for mark := range d.marks {
-		if isMarkOf(mark, 'p') {
-			d.halves, d.late = true, mark
-			return
+		if hours, known := halfDays[mark]; known {
+			d.halves[mark] = hours
 		}
-		marks = append(marks, mark)
 	}
-	if len(marks) == 1 && isMarkOf(marks[0], 'a') {
-		d.halves = true // 12 in the morning is 0
+	if len(d.halves) > 0 || len(d.marks) != 2 {
 		return
 	}
-	if len(marks) != 2 {
-		return
-	}
-	slices.Sort(marks)
-	d.halves = true
+	marks := slices.Sorted(maps.Keys(d.marks))
 	forth, back := d.before[[2]string{marks[0], marks[1]}], d.before[[2]string{marks[1], marks[0]}]
 	switch {
 	case forth > back:
-		d.late = marks[1]
+		d.halves[marks[0]], d.halves[marks[1]] = 0, 12
 	case back > forth:
-		d.late = marks[0]
+		d.halves[marks[0]], d.halves[marks[1]] = 12, 0
 	default:
-		d.halves = false
 		r.report.Doubts = append(r.report.Doubts, "whether \""+marks[0]+"\" or \""+marks[1]+"\" is the afternoon cannot be told from the file; hours are taken as they are written")
 	}
 }
@@ -175,11 +188,8 @@ func (d *dates) decideClock(r *reading) {
 func (d *dates) at(h chatHead, zone *time.Location) time.Time {
 	year, month, of := d.split(h.date)
 	hour := h.clock[0]
-	if d.halves {
-		hour %= 12
-		if h.mark == d.late && d.late != "" {
-			hour += 12
-		}
+	if more, ok := d.halves[h.mark]; ok {
+		hour = hour%12 + more
 	}
 	return time.Date(year, time.Month(month), of, hour, h.clock[1], h.clock[2], 0, zone)
 }
