@@ -91,11 +91,12 @@ const headerExternal = "Slipbox-External"
 func (h *core) namedCollection(c *gin.Context) chat.Find {
 	return func(named string) (string, error) {
 		ref, ids, policy := c.GetHeader("Slipbox-Collection"), c.GetHeader(headerExternal), c.GetHeader(headerCreate)
+		from := headerExternal
 		switch {
 		case ref != "" && ids != "":
 			return "", fault.InvalidField(headerExternal, "names the collection, and so does Slipbox-Collection; send one of them")
 		case ref == "" && ids == "" && strings.Contains(named, "="):
-			ids = named
+			ids, from = named, "model"
 		case ref == "":
 			ref = named
 		}
@@ -114,7 +115,7 @@ func (h *core) namedCollection(c *gin.Context) chat.Find {
 			}
 			return ref, nil
 		}
-		e, err := readExternal(ids)
+		e, err := readExternal(from, ids)
 		if err != nil {
 			return "", err
 		}
@@ -123,15 +124,15 @@ func (h *core) namedCollection(c *gin.Context) chat.Find {
 	}
 }
 
-// readExternal reads the ids of an application that have the form of a query.
-func readExternal(ids string) (e memory.External, err error) {
+// readExternal reads the ids of an application that have the form of a query. from is the header or field that has them.
+func readExternal(from, ids string) (e memory.External, err error) {
 	// An @ that is not encoded is of an address that a program filled in as it is. Its + is then not a space.
 	if strings.Contains(ids, "@") {
 		ids = strings.ReplaceAll(ids, "+", "%2B")
 	}
 	query, err := url.ParseQuery(ids)
 	if err != nil {
-		return e, fault.InvalidField(headerExternal, "must have the form of a query, as in user=nora%%40example.com")
+		return e, fault.InvalidField(from, "must have the form of a query, as in user=nora%%40example.com; a %% itself is %%25")
 	}
 	if e, err = externalOf(query); err != nil {
 		return e, err
@@ -140,7 +141,7 @@ func readExternal(ids string) (e memory.External, err error) {
 		query.Del(id.Name)
 	}
 	if len(query) > 0 {
-		return e, fault.InvalidField(headerExternal, "may have user, agent, app and run, each once")
+		return e, fault.InvalidField(from, "may have user, agent, app and run, each once")
 	}
 	return e, nil
 }

@@ -143,6 +143,8 @@ func TestChatByIDsOfAnApplication(t *testing.T) {
 			{"slipbox", "user", []string{"Slipbox-External", "user=a&user=b"}},
 			{"slipbox", "user", []string{"Slipbox-External", "nora"}},
 			{"slipbox@color=red", "user", nil},
+			{"slipbox@user=100%@example.com", "model", nil},
+			{"slipbox@user=a&color=red", "model", nil},
 			{"slipbox@home", "Slipbox-Create", []string{"Slipbox-Create", "none"}},
 			{"slipbox", "Slipbox-Create", []string{"Slipbox-External", user + "x", "Slipbox-Create", "no-policy"}},
 		} {
