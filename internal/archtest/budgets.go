@@ -26,7 +26,7 @@ func Budgets() map[string]int {
 		"internal/memory/recall/contexts":           1450,
 		"internal/memory/graph":                     250,
 		"internal/memory/files":                     1450,
-		"internal/memory/policy":                    1380,
+		"internal/memory/policy":                    1460,
 		"internal/memory/policy/amem":               900,
 		"internal/memory/policy/mem0":               4600,
 		"internal/memory/policy/memgpt":             450,

@@ -11,46 +11,65 @@ import (
 )
 
 // Evidence is what an answer may take its words from: what was said, and the background that was shown with it. By it
-// facts, triples and texts are refused that nobody said, in any language and of any writer.
+// facts, triples and texts are refused that nobody said, in any language and of any writer. A text and the evidence are
+// compared in both languages that they may have, since a guess can differ between two texts of one language.
 type Evidence struct {
-	terms   map[string]bool
-	lang    text.Language   // by a guess
-	sure    bool            // the guess is certain
-	words   map[string]bool // folded
-	numbers map[string]bool // without what only writes them: 1,000 and 1000 are one
-	cased   bool            // it has words in a script with capital letters
-	year    int             // of the exchange
+	texts   []string
+	lang    text.Language                     // by a guess
+	sure    bool                              // the guess is certain
+	terms   map[text.Language]map[string]bool // of the texts, in the languages that were needed so far
+	words   map[string]bool                   // folded, without accents
+	numbers map[string]bool                   // without what only writes them: 1,000 and 1000 are one
+	cased   bool                              // it has words in a script with capital letters
+	year    int                               // of the exchange
 }
 
 // NewEvidence returns the evidence of texts that were said in a year.
 func NewEvidence(year int, texts ...string) *Evidence {
-	e := &Evidence{terms: map[string]bool{}, words: map[string]bool{}, numbers: map[string]bool{}, year: year}
-	e.add(texts...)
+	e := &Evidence{terms: map[text.Language]map[string]bool{}, words: map[string]bool{}, numbers: map[string]bool{}, year: year}
 	e.lang, e.sure = text.Guess(strings.Join(texts, "\n"))
+	e.add(texts...)
 	return e
 }
 
 // With returns the evidence and more texts.
 func (e *Evidence) With(texts ...string) *Evidence {
 	more := *e
-	more.terms, more.words, more.numbers = maps.Clone(e.terms), maps.Clone(e.words), maps.Clone(e.numbers)
+	more.texts, more.terms = slices.Clone(e.texts), map[text.Language]map[string]bool{}
+	more.words, more.numbers = maps.Clone(e.words), maps.Clone(e.numbers)
 	more.add(texts...)
 	return &more
 }
 
 func (e *Evidence) add(texts ...string) {
+	e.texts = append(e.texts, texts...)
 	for _, s := range texts {
-		for _, t := range text.Terms(s) {
-			e.terms[t] = true
-		}
 		for _, w := range spelledWords(s) {
-			e.words[text.Fold(w.text)] = true
+			e.words[plain(w.text)] = true
 			e.cased = e.cased || strings.ContainsFunc(w.text, unicode.IsLower)
 		}
 		for _, n := range numbersOf(s) {
 			e.numbers[n] = true
 		}
 	}
+}
+
+// plain returns a word as people also write it: folded, without accents.
+func plain(word string) string { return text.Stem(text.Fold(word), "") }
+
+// in returns the terms of the evidence in a language.
+func (e *Evidence) in(lang text.Language) map[string]bool {
+	if terms, ok := e.terms[lang]; ok {
+		return terms
+	}
+	terms := map[string]bool{}
+	for _, s := range e.texts {
+		for _, t := range text.TermsIn(s, lang) {
+			terms[t] = true
+		}
+	}
+	e.terms[lang] = terms
+	return terms
 }
 
 // The words that prompts and facts use for who speaks, which nobody has to say.
@@ -69,13 +88,29 @@ func (e *Evidence) Supports(s string) bool {
 	if e.inOtherLanguage(s) {
 		return true
 	}
-	said, all := countTerms(s, func(t string) bool { return e.terms[t] })
+	said, all := e.Count(s)
 	return leastSaid*said >= all
 }
 
-// Shares reports whether a text has a term of the evidence, or is in another language.
+// Shares reports whether a text has a word of the evidence, or is in another language. If it has none, a word that begins like
+// one that was said is enough.
 func (e *Evidence) Shares(s string) bool {
-	return e.inOtherLanguage(s) || slices.ContainsFunc(text.Terms(s), func(t string) bool { return e.terms[t] })
+	if e.inOtherLanguage(s) {
+		return true
+	}
+	said, _ := e.Count(s)
+	if said > 0 {
+		return true
+	}
+	said, _ = e.count(s, func(word string) bool {
+		for other := range e.words {
+			if isAkin(word, other) && len(text.TermsIn(other, e.lang)) > 0 {
+				return true
+			}
+		}
+		return false
+	})
+	return said > 0
 }
 
 // inOtherLanguage reports whether a text is certainly in another language, so that its terms cannot be compared.
@@ -90,9 +125,9 @@ func (e *Evidence) Has(s string) bool {
 	if !e.hasNumbers(s) || !e.hasNames(s) {
 		return false
 	}
-	said, all := countTerms(s, func(t string) bool { return e.terms[t] || e.hasForm(t) || e.hasSign(t) })
+	said, all := e.count(s, func(word string) bool { return e.hasForm(word) || e.hasSign(word) })
 	for _, w := range spelledWords(s) {
-		switch word := text.Fold(w.text); {
+		switch word := plain(w.text); {
 		case all > 0 && speakerWords[word]:
 			said, all = said-1, all-1
 		case all == 0 && !IsNumeral(word) && !e.hasForm(word) && !e.hasSign(word): // no search looks for such a word
@@ -102,20 +137,45 @@ func (e *Evidence) Has(s string) bool {
 	return all == 0 || 2*said > all
 }
 
-// countTerms returns how many terms of a text were said, and how many it has but for numbers.
-func countTerms(s string, isSaid func(string) bool) (said, all int) {
+// HasHalf reports whether at least half of a text's words were said, or it is in another language.
+func (e *Evidence) HasHalf(s string) bool {
+	said, all := e.Count(s)
+	return e.inOtherLanguage(s) || all > 0 && 2*said >= all
+}
+
+// Count returns how many words of a text were said, and how many it has but for numbers and function words.
+func (e *Evidence) Count(s string) (said, all int) {
+	return e.count(s, func(string) bool { return false })
+}
+
+// count is Count for words that isSaid accepts, too. It is called with a word without accents.
+func (e *Evidence) count(s string, isSaid func(word string) bool) (said, all int) {
+	own, _ := text.Guess(s)
 	seen := map[string]bool{}
-	for _, t := range text.Terms(s) {
-		if seen[t] || IsNumeral(t) {
+	for _, w := range text.Words(s) {
+		ours, theirs := text.TermsIn(w, own), text.TermsIn(w, e.lang)
+		word := plain(w)
+		if seen[word] || IsNumeral(w) || len(ours) == 0 || len(theirs) == 0 {
 			continue
 		}
-		seen[t] = true
-		all++
-		if isSaid(t) {
+		seen[word] = true
+		switch {
+		case e.words[word] || e.in(own)[ours[0]] || e.in(e.lang)[theirs[0]] || isSaid(word):
 			said++
+			all++
+		case !endsWord(w):
+			all++
 		}
 	}
 	return said, all
+}
+
+// endsWord reports whether a pair of characters has a small word of one kana, so that it is the end of a word and the beginning
+// of the next one. That it was not said means nothing: another particle may follow the same word.
+func endsWord(pair string) bool {
+	return strings.ContainsFunc(pair, func(r rune) bool {
+		return unicode.Is(unicode.Hiragana, r) && text.IsStopWord(string(r), text.Japanese)
+	})
 }
 
 // hasNumbers reports whether all numbers of a text were said. Those of a date need not, since facts say "yesterday" as a
@@ -163,7 +223,7 @@ func (e *Evidence) hasNames(s string) bool {
 		}
 		names++
 		byNumber := i > 0 && IsNumeral(words[i-1].text) || i+1 < len(words) && IsNumeral(words[i+1].text)
-		missing = missing || !byNumber && !e.hasForm(text.Fold(w.text))
+		missing = missing || !byNumber && !e.hasForm(plain(w.text))
 	}
 	return !missing || !e.cased || capitalsMeanNothing*names > len(words)+2*capitalsMeanNothing
 }
@@ -171,7 +231,7 @@ func (e *Evidence) hasNames(s string) bool {
 // capitalsMeanNothing is the number of words of which one at most is a name, beside two more.
 const capitalsMeanNothing = 3
 
-// hasForm reports whether a folded word or a form of it was said: another ending, or a longer or shorter word.
+// hasForm reports whether a word without accents or a form of it was said: another ending, or a longer or shorter word.
 func (e *Evidence) hasForm(word string) bool {
 	if e.words[word] || speakerWords[word] {
 		return true
@@ -200,12 +260,25 @@ func (e *Evidence) hasSign(word string) bool {
 
 // isForm reports whether two words begin alike up to an ending.
 func isForm(a, b string) bool {
+	same, shorter, longer := beginAlike(a, b)
+	return same >= 3 && same == shorter && longer <= 2*shorter || same >= 4 && same >= shorter-1
+}
+
+// isAkin reports whether most of two words is the same: three letters in four from the beginning, or what [text.Shared] finds in
+// scripts that write small words before others.
+func isAkin(a, b string) bool {
+	same, _, longer := beginAlike(a, b)
+	return same >= 3 && 4*same >= 3*longer || text.Shared(a, b) > 0
+}
+
+// beginAlike returns how many letters two words share at the beginning, and how many the shorter and the longer one have.
+func beginAlike(a, b string) (same, shorter, longer int) {
 	x, y := []rune(a), []rune(b)
-	shorter, same := min(len(x), len(y)), 0
+	shorter, longer = min(len(x), len(y)), max(len(x), len(y))
 	for same < shorter && x[same] == y[same] {
 		same++
 	}
-	return same >= 3 && same == shorter && max(len(x), len(y)) <= 2*shorter || same >= 4 && same >= shorter-1
+	return same, shorter, longer
 }
 
 // spelledWord is a word as it is written.

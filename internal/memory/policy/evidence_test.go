@@ -71,3 +71,39 @@ func TestEvidenceOfTriples(t *testing.T) {
 		}
 	}
 }
+
+// TestEvidenceOfShortTalk: a fact of a short sentence is supported although too few words show the language, a name has an accent
+// or a word another ending; one with another name, number or matter is not.
+func TestEvidenceOfShortTalk(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, said, supported, invented string }{
+		{"María", "Vivo en Sevilla.", "María vive en Sevilla.", "María vive en Huelva."},
+		{"José", "Tengo dos primas.", "José tiene dos primas.", "José tiene dos tortugas."},
+		{"Íñigo", "Soy bombero.", "Íñigo es bombero.", "Íñigo es fontanero."},
+		{"Conceição", "Moro em Évora.", "Conceição mora em Évora.", "Conceição mora em Beja."},
+		{"João", "Sou padeiro.", "João é padeiro.", "João é enfermeiro."},
+		{"Inês", "Tenho três ovelhas.", "Inês tem três ovelhas.", "Inês tem 14 ovelhas."},
+		{"Niccolò", "Vivo a Bari.", "Niccolò vive a Bari.", "Niccolò vive a Lecce."},
+		{"Nicolò", "Sono celiaco.", "Nicolò è celiaco.", "Nicolò è diabetico."},
+		{"Jörg", "Ich rauche.", "Jörg raucht.", "Jörg trinkt."},
+		{"Tom", "Ich faste.", "Tom fastet.", "Tom reitet."},
+		{"Tom", "Ich bin schwanger.", "Tom ist schwanger.", "Tom ist arbeitslos."},
+		{"Käthe", "Ich arbeite als Töpferin.", "Käthe arbeitet als Töpferin.", "Grete arbeitet als Töpferin in Oslo."},
+		{"Gökçe", "Sigara içmiyorum.", "Gökçe sigara içmiyor.", "Gökçe balık yemiyor."},
+		{"Şule", "Bursa'da oturuyorum.", "Şule Bursa'da oturuyor.", "Şule Konya'da oturuyor."},
+		{"健", "独身です。", "健は独身だ。", "健は学生だ。"},
+		{"葵", "金沢で陶芸を教えています。", "葵は金沢で陶芸を教えている。", "葵は那覇でパン屋を営む。"},
+		{"Zoé", "Je jeûne.", "Zoé jeûne.", "Zoé nage."},
+		{"Zoé", "J'élève des chèvres.", "Zoé élève des chèvres.", "Zoé élève 12 chèvres."},
+		{"ليلى", "أدخن.", "ليلى تدخن.", "ليلى تسبح."},
+		{"Łukasz", "Palę.", "Łukasz pali.", "Łukasz śpiewa."},
+		{"Zsófia", "Győrben lakom.", "Zsófia Győrben lakik.", "Zsófia Pécsen táncol."},
+	} {
+		for fact, want := range map[string]bool{c.supported: true, c.invented: false} {
+			talk := policy.NewEvidence(2026, c.said)
+			if got := talk.Shares(fact) && talk.With(c.name).Supports(fact); got != want {
+				t.Errorf("%q of %s supports %q: %t", c.said, c.name, fact, got)
+			}
+		}
+	}
+}

@@ -32,6 +32,7 @@ type exchange struct {
 	session   any
 	terms     []textTerms // of each of messages
 	allTerms  textTerms
+	said      []string         // the texts of messages
 	evidence  *policy.Evidence // of the messages and, once facts are extracted, of the background
 	guidance  *memory.Guidance // what its caller wants to be learned; nil: nothing in particular
 }
@@ -66,14 +67,13 @@ func newExchange(c *Config, messages []memory.Note) exchange {
 		}
 	}
 	x.allTerms = textTerms{terms: map[string]bool{}}
-	var whole strings.Builder
 	for i := range x.messages {
 		w := termsOf(x.messages[i].Content)
 		x.terms = append(x.terms, w)
 		x.allTerms.add(w)
-		whole.WriteString(x.messages[i].Content + "\n")
+		x.said = append(x.said, x.messages[i].Content)
 	}
-	x.allTerms.lang, x.allTerms.sure = text.Guess(whole.String())
+	x.allTerms.lang, x.allTerms.sure = text.Guess(strings.Join(x.said, "\n"))
 	x.gatherEvidence(extractContext{})
 	return x
 }
@@ -306,14 +306,12 @@ type extractContext struct {
 // newCandidates cleans the facts of an answer: one line each, without repeats, without
 // facts that are not in the new messages or of which a secret was redacted, and at most the limit.
 func newCandidates(c *Config, x *exchange, facts []string, shown extractContext, by *memory.Answer, drop *FactsDropped) []candidate {
-	said := x.allTerms
-	if len(said.terms) < 2 && len(shown.recent) > 0 {
+	said := policy.NewEvidence(x.latest.Year(), x.said...)
+	if len(x.allTerms.terms) < 2 && len(shown.recent) > 0 {
 		// "Yes, I do." means what it answers.
-		said = textTerms{terms: map[string]bool{}, lang: said.lang, sure: said.sure}
-		said.add(x.allTerms)
-		said.add(termsOf(shown.recent[len(shown.recent)-1].Content))
+		said = said.With(shown.recent[len(shown.recent)-1].Content)
 	}
-	summary := termsOf(shown.summary)
+	summary := policy.NewEvidence(x.latest.Year(), shown.summary)
 	x.gatherEvidence(shown)
 	var out []candidate
 	seen := map[string]bool{}
@@ -333,11 +331,11 @@ func newCandidates(c *Config, x *exchange, facts []string, shown extractContext,
 			drop.Repeats++
 			continue
 		}
-		w := termsOf(fact)
 		// A fact is not from the new messages if it shares no word with them, or fewer than
 		// half of its words while the summary has all of them; or if it has names or numbers that nobody said.
-		shared := said.countShared(w.terms)
-		if !inOtherLanguage(&w, &said) && (shared == 0 || 2*shared < len(w.terms) && summary.countShared(w.terms) == len(w.terms)) || !x.evidence.Supports(fact) {
+		shared, all := said.Count(fact)
+		known, old := summary.Count(fact)
+		if !said.Shares(fact) || shared > 0 && 2*shared < all && known == old || !x.evidence.Supports(fact) {
 			drop.NotSaid++
 			continue
 		}
@@ -346,7 +344,7 @@ func newCandidates(c *Config, x *exchange, facts []string, shown extractContext,
 			drop.OverLimit++
 			continue
 		}
-		f := candidate{text: fact, note: x.newFact(c, fact, w, by.Analyst), answer: *by}
+		f := candidate{text: fact, note: x.newFact(c, fact, termsOf(fact), by.Analyst), answer: *by}
 		addAnswered(&f.note, shown.recent)
 		out = append(out, f)
 	}

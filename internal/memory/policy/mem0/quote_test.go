@@ -56,3 +56,24 @@ func TestAnsweredIsASource(t *testing.T) {
 		t.Errorf("facts: %q", k.contents(memory.KindFact))
 	}
 }
+
+// TestShortTalkIsLearned: a fact is learned from a sentence that is too short to show its language, in the words of its speaker.
+func TestShortTalkIsLearned(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, said, fact, invented string }{
+		{"María", "Vivo en Sevilla.", "María vive en Sevilla.", "María vive en Huelva."},
+		{"João", "Sou padeiro.", "João é padeiro.", "João é enfermeiro."},
+		{"Tom", "Ich rauche.", "Tom raucht.", "Tom trinkt."},
+		{"健", "独身です。", "健は独身だ。", "健は学生だ。"},
+		{"ليلى", "أدخن.", "ليلى تدخن.", "ليلى تسبح."},
+	} {
+		k := newTestDesk(t, newTestMem0(t), "")
+		k.answerWith("extract", fmt.Sprintf(`{"facts":[{"said":%[1]q,"fact":%[2]q},{"said":%[1]q,"fact":%[3]q}]}`, c.said, c.fact, c.invented))
+		m := k.addMessage(memory.RoleUser, c.said)
+		m.Attributes[memory.AttrName] = c.name
+		o := readOutcome(t, k.learn(m))
+		if got := k.contents(memory.KindFact); !slices.Equal(got, []string{c.fact}) || o.Dropped.NotSaid != 1 {
+			t.Errorf("%q of %s: %q, %+v", c.said, c.name, got, o.Dropped)
+		}
+	}
+}

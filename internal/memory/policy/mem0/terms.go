@@ -76,15 +76,11 @@ func (l *ledger) memoryText(f *candidate, target *memory.Note) string {
 	if s == "" || policy.IsEmptyAnswer(s) {
 		return f.text
 	}
-	w, known := termsOf(s), termsOf(f.text)
-	said := l.exchange.evidence.With(f.text)
+	known, said := policy.NewEvidence(l.exchange.latest.Year(), f.text).With(l.exchange.said...), l.exchange.evidence.With(f.text)
 	if target != nil {
-		known.add(termsOf(target.Content))
-		said = said.With(target.Content)
+		known, said = known.With(target.Content), said.With(target.Content)
 	}
-	known.add(l.exchange.allTerms)
-	few := !inOtherLanguage(&w, &known) && (2*known.countShared(w.terms) < len(w.terms) || len(w.terms) == 0)
-	if few || !said.Supports(s) {
+	if !known.HasHalf(s) || !said.Supports(s) {
 		l.out.Dropped.Texts++
 		return f.text
 	}
