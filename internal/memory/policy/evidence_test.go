@@ -56,6 +56,11 @@ func TestEvidenceOfTriples(t *testing.T) {
 		{"妹は札幌で看護師をしています。", []string{"札幌", "看護師", "妹"}, []string{"大阪", "医者", "nurse"}},
 		{"أسكن في دبي وأحب القهوة.", []string{"دبي", "القهوة"}, []string{"القاهرة", "الشاي", "coffee"}},
 		{"Mieszkam w Krakowie i mam psa.", []string{"Krakowie", "Kraków", "psa"}, []string{"Gdańsk", "kota"}},
+		{"Ich lebe in München.", []string{"München", "Munchen"}, []string{"Nürnberg"}},
+		{"Mein Vater ist Gärtner und sammelt Bücher.", []string{"Gärtner", "Bücher", "Vater"}, []string{"Bäcker", "Töpfe"}},
+		{"Soy médica y amo la música.", []string{"médica", "música"}, []string{"química", "pintora"}},
+		{"Eu moro em São Paulo.", []string{"São Paulo", "Sao Paulo"}, []string{"São Luís", "Recife"}},
+		{"Ma sœur est née à Orléans.", []string{"Orléans", "sœur"}, []string{"Angers", "frère"}},
 		{"Я переехала в Казань и работаю врачом.", []string{"Казань", "врачом", "врач"}, []string{"Москва", "учитель"}},
 	} {
 		e := policy.NewEvidence(2026, c.said)
