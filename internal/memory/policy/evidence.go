@@ -92,10 +92,10 @@ func (e *Evidence) Supports(s string) bool {
 	return leastSaid*said >= all
 }
 
-// Shares reports whether a text has a word of the evidence, or is in another language. If it has none, a word that begins like
-// one that was said is enough.
+// Shares reports whether a text has a word or a number of the evidence, or is in another language. If it has none, a word that
+// begins like one that was said is enough.
 func (e *Evidence) Shares(s string) bool {
-	if e.inOtherLanguage(s) {
+	if e.inOtherLanguage(s) || slices.ContainsFunc(text.Words(s), func(w string) bool { return IsNumeral(w) && e.words[w] }) {
 		return true
 	}
 	said, _ := e.Count(s)

@@ -101,6 +101,7 @@ func TestEvidenceOfShortTalk(t *testing.T) {
 		{"Zoé", "Je jeûne.", "Zoé jeûne.", "Zoé nage."},
 		{"Zoé", "J'élève des chèvres.", "Zoé élève des chèvres.", "Zoé élève 12 chèvres."},
 		{"ليلى", "أدخن.", "ليلى تدخن.", "ليلى تسبح."},
+		{"Kathi", "Frag ned. 1100.", "Kathi hat es um 1100 verkauft.", "Kathi hat es um 1400 verkauft."},
 		{"Łukasz", "Palę.", "Łukasz pali.", "Łukasz śpiewa."},
 		{"Zsófia", "Győrben lakom.", "Zsófia Győrben lakik.", "Zsófia Pécsen táncol."},
 	} {
