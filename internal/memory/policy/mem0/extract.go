@@ -178,6 +178,9 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 		in.Recent = append(in.Recent, u)
 		m.Recent = append(m.Recent, spokenLine(&u))
 	}
+	if !x.continues(recent) {
+		in.Recent = append(in.Recent, memory.Utterance{Role: memory.RoleAssistant}) // so that nothing answers what was said then
+	}
 	in.New = x.utterancesWithin(memory.MaxContentBytes, exchangeMessages*memory.MaxContentBytes)
 	for _, u := range x.utterancesWithin(c.MessageChars, exchangeMessages*c.MessageChars) {
 		m.New = append(m.New, spokenLine(&u))
@@ -238,8 +241,8 @@ func (x *exchange) utterancesWithin(each, all int) []memory.Utterance {
 // assignSpeaker sets the name of the only named user on the user messages without a name,
 // so that one person does not become two. With several named users it does nothing.
 func (x *exchange) assignSpeaker(recent []memory.Note) {
-	name := ""
-	for _, list := range [][]memory.Note{recent, x.messages} {
+	name, lists := "", [][]memory.Note{recent, x.messages}
+	for _, list := range lists {
 		for i := range list {
 			u := memory.UtteranceOf(&list[i])
 			switch {
@@ -251,18 +254,39 @@ func (x *exchange) assignSpeaker(recent []memory.Note) {
 			}
 		}
 	}
-	for i := range x.messages {
-		u := memory.UtteranceOf(&x.messages[i])
-		if name == "" || u.Role != memory.RoleUser || u.Name != "" {
-			continue
-		}
-		attributes := maps.Clone(x.messages[i].Attributes)
-		if attributes == nil {
-			attributes = map[string]any{}
-		}
-		attributes[memory.AttrName] = name
-		x.messages[i].Attributes = attributes
+	if name == "" {
+		return
 	}
+	for _, list := range lists {
+		for i := range list {
+			setName(&list[i], name)
+		}
+	}
+}
+
+// setName sets the name of a user on a message without a name.
+func setName(m *memory.Note, name string) {
+	if u := memory.UtteranceOf(m); u.Role != memory.RoleUser || u.Name != "" {
+		return
+	}
+	attributes := maps.Clone(m.Attributes)
+	if attributes == nil {
+		attributes = map[string]any{}
+	}
+	attributes[memory.AttrName] = name
+	m.Attributes = attributes
+}
+
+// sameTalk is how long after a message one may answer it: of 1,761 short answers to questions in the corpus 13 came later.
+const sameTalk = time.Hour
+
+// continues reports whether the exchange may answer the message before it: in the same session, and soon.
+func (x *exchange) continues(recent []memory.Note) bool {
+	if len(recent) == 0 || len(x.messages) == 0 {
+		return true
+	}
+	last := &recent[len(recent)-1]
+	return last.Attributes[memory.AttrSession] == x.session && x.messages[0].OccurredAt.Sub(last.OccurredAt) <= sameTalk
 }
 
 // recentMessages returns the messages before the exchange that are its background: the
