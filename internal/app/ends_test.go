@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -106,6 +107,56 @@ func TestLayeredEndsAtOnce(t *testing.T) {
 		asOf := objects("at-once", "relation=place&valid_at=2026-03-02T00:00:00Z")
 		if !slices.Contains(asOf, "Rotterdam") {
 			t.Errorf("before the move the place was %v", asOf)
+		}
+	})
+}
+
+// A message ends nothing that it is not about, and its answer says what it ended and what a model would have ended. What ended
+// holds again when it is stated again.
+func TestLayeredEndsWhatIsMeant(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
+		t.Helper()
+		model := llmtest.New(t)
+		findTriples(t, model, map[string]stated{
+			"I live in Cork.":                            {triples: [][2]string{{"place", "Cork"}}},
+			"I work as a baker":                          {triples: [][2]string{{"job", "baker"}}},
+			"My author friend moved from Lyon to Paris.": {ends: []string{"Cork", "baker"}},
+			"I left Cork for good.":                      {ends: []string{"Cork", "baker"}},
+			"I am a nurse now.":                          {triples: [][2]string{{"job", "nurse"}}, ends: []string{"baker"}},
+			"I am back in Cork.":                         {triples: [][2]string{{"place", "Cork"}}},
+		})
+		g := startChat(start, model)
+		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c", "policy": "layered"})
+		for i, x := range []struct{ said, ended, refused, valid string }{
+			{"I live in Cork.", "", "", "Cork"},
+			{"I work as a baker", "", "", "Cork baker"},
+			{"My author friend moved from Lyon to Paris.", "", "Cork baker", "Cork baker"},
+			{"I left Cork for good.", "Cork", "baker", "baker"},
+			{"I am a nurse now.", "baker", "", "nurse"},
+			{"I am back in Cork.", "", "", "Cork nurse"},
+		} {
+			got := g.call(http.StatusOK, http.MethodPost, "/v1/collections/c/remember", object{"content": x.said, "role": "user", "occurred_at": fmt.Sprintf("2026-03-%02dT09:00:00Z", i+1)})
+			var ended, refused, valid []string
+			for _, e := range got["ended"].([]any) {
+				ended = append(ended, e.(object)["object"].(string))
+			}
+			for _, s := range got["skipped"].([]any) {
+				if reason, ok := strings.CutSuffix(s.(object)["reason"].(string), " is not ended: what was said is about something else"); ok {
+					refused = append(refused, reason[strings.LastIndex(reason, " ")+1:])
+				}
+			}
+			for _, f := range g.call(http.StatusOK, http.MethodGet, "/v1/collections/c/facts", nil)["items"].([]any) {
+				valid = append(valid, f.(object)["object"].(string))
+			}
+			for what, list := range map[string][2]string{"ended": {strings.Join(ended, " "), x.ended}, "refused": {strings.Join(refused, " "), x.refused}} {
+				if list[0] != list[1] {
+					t.Errorf("%s: %s %q, want %q", x.said, what, list[0], list[1])
+				}
+			}
+			if slices.Sort(valid); strings.Join(valid, " ") != x.valid {
+				t.Errorf("%s: valid are %q, want %s", x.said, valid, x.valid)
+			}
 		}
 	})
 }

@@ -1395,6 +1395,15 @@ type EmbeddingUsage struct {
 	TotalTokens  int `json:"total_tokens"`
 }
 
+// EndedTriple A triple that no longer holds. It is kept with its time.
+type EndedTriple struct {
+	// Note The triple's note.
+	Note     string `json:"note"`
+	Object   string `json:"object"`
+	Relation string `json:"relation"`
+	Subject  string `json:"subject"`
+}
+
 // ErasureKept defines model for ErasureKept.
 type ErasureKept struct {
 	ID   string `json:"id"`
@@ -3364,6 +3373,9 @@ type RememberInput struct {
 type Remembered struct {
 	// Conflicts Contradictions that were found.
 	Conflicts []TripleConflict `json:"conflicts"`
+
+	// Ended What a model took to be no longer true. It is kept with its time, and holds again when it is stated again.
+	Ended []EndedTriple `json:"ended"`
 
 	// Revision A position in a collection's log.
 	Revision Revision      `json:"revision"`

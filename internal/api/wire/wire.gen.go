@@ -1589,6 +1589,15 @@ type EmbeddingUsage struct {
 	TotalTokens  int `json:"total_tokens"`
 }
 
+// EndedTriple A triple that no longer holds. It is kept with its time.
+type EndedTriple struct {
+	// Note The triple's note.
+	Note     uuid.UUID `json:"note"`
+	Object   string    `json:"object"`
+	Relation string    `json:"relation"`
+	Subject  string    `json:"subject"`
+}
+
 // ErasureKept defines model for ErasureKept.
 type ErasureKept struct {
 	ID   uuid.UUID `json:"id"`
@@ -3559,6 +3568,9 @@ type RememberInput struct {
 type Remembered struct {
 	// Conflicts Contradictions that were found.
 	Conflicts []TripleConflict `json:"conflicts"`
+
+	// Ended What a model took to be no longer true. It is kept with its time, and holds again when it is stated again.
+	Ended []EndedTriple `json:"ended"`
 
 	// Revision A position in a collection's log.
 	Revision Revision      `json:"revision"`

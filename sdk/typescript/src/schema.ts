@@ -3947,6 +3947,8 @@ export interface components {
             skipped: components["schemas"]["SkippedItem"][];
             /** @description Contradictions that were found. */
             conflicts: components["schemas"]["TripleConflict"][];
+            /** @description What a model took to be no longer true. It is kept with its time, and holds again when it is stated again. */
+            ended: components["schemas"]["EndedTriple"][];
             /**
              * Format: int64
              * @description Turns of the collection so far; absent in a repeated answer.
@@ -3998,6 +4000,17 @@ export interface components {
             relation: string;
             old: components["schemas"]["TriplePosition"];
             new: components["schemas"]["TriplePosition"];
+        };
+        /** @description A triple that no longer holds. It is kept with its time. */
+        EndedTriple: {
+            /**
+             * Format: uuid
+             * @description The triple's note.
+             */
+            note: string;
+            subject: string;
+            relation: string;
+            object: string;
         };
         TriplePosition: {
             /**

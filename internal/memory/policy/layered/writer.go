@@ -50,6 +50,7 @@ type Outcome struct {
 	Stored    []Stored       `json:"stored,omitempty"`
 	Skipped   []Skipped      `json:"skipped,omitempty"`
 	Conflicts []Conflict     `json:"conflicts,omitempty"`
+	Ends      []Ended        `json:"ends,omitempty"`
 	Turn      int64          `json:"turn,omitempty"`
 	Analyst   memory.Analyst `json:"analyst,omitempty"` // who took the triples
 	Dropped   int            `json:"dropped,omitempty"` // parts of answers that could not be used
@@ -79,6 +80,14 @@ type Conflict struct {
 	Relation string   `json:"relation"`
 	Old      Position `json:"old"`
 	New      Position `json:"new"`
+}
+
+// Ended is a triple of which an item says that it no longer holds.
+type Ended struct {
+	Note     uuid.UUID `json:"note"`
+	Subject  string    `json:"subject"`
+	Relation string    `json:"relation"`
+	Object   string    `json:"object"`
 }
 
 // Position is one side of a conflict.

@@ -507,6 +507,20 @@ class SkippedItem(Model):
     """
 
 
+class EndedTriple(Model):
+    """
+    A triple that no longer holds. It is kept with its time.
+    """
+
+    note: str
+    """
+    The triple's note.
+    """
+    subject: str
+    relation: str
+    object: str
+
+
 class TriplePosition(Model):
     note: str
     """
@@ -2772,6 +2786,10 @@ class Remembered(Model):
     conflicts: list[TripleConflict]
     """
     Contradictions that were found.
+    """
+    ended: list[EndedTriple]
+    """
+    What a model took to be no longer true. It is kept with its time, and holds again when it is stated again.
     """
     turn: int | None = None
     """

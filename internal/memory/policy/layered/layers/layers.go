@@ -47,11 +47,12 @@ type Service struct {
 type Position = layered.Position
 
 // Remembered is what was stored of an item. A repeated request has the stored notes as they were then, and
-// neither what was skipped nor conflicts.
+// neither what was skipped nor conflicts nor what ended.
 type Remembered struct {
 	Stored    []layered.Stored   `json:"stored"`
 	Skipped   []layered.Skipped  `json:"skipped"`
 	Conflicts []layered.Conflict `json:"conflicts"`
+	Ends      []layered.Ended    `json:"ends"`
 	Turn      int64              `json:"turn"`
 	Revision  memory.Revision    `json:"-"`
 }

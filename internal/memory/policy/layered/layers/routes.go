@@ -18,7 +18,8 @@ func (l *Service) Routes() route.Set {
 
 func wireRemembered(r *Remembered) wire.Remembered {
 	out := wire.Remembered{
-		Stored: []wire.StoredItem{}, Skipped: []wire.SkippedItem{}, Conflicts: []wire.TripleConflict{}, Turn: wire.Optional(r.Turn), Revision: int64(r.Revision),
+		Stored: []wire.StoredItem{}, Skipped: []wire.SkippedItem{}, Conflicts: []wire.TripleConflict{}, Ended: []wire.EndedTriple{}, Turn: wire.Optional(r.Turn),
+		Revision: int64(r.Revision),
 	}
 	for _, s := range r.Stored {
 		item := wire.StoredItem{Layer: wire.LayerName(s.Layer), Note: s.Note, Importance: s.Importance}
@@ -35,6 +36,9 @@ func wireRemembered(r *Remembered) wire.Remembered {
 	}
 	for _, x := range r.Conflicts {
 		out.Conflicts = append(out.Conflicts, wire.TripleConflict{Subject: x.Subject, Relation: x.Relation, Old: position(x.Old), New: position(x.New)})
+	}
+	for _, e := range r.Ends {
+		out.Ended = append(out.Ended, wire.EndedTriple{Note: e.Note, Subject: e.Subject, Relation: e.Relation, Object: e.Object})
 	}
 	return out
 }
