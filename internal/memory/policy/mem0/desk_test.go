@@ -372,3 +372,36 @@ func readOutcome(t *testing.T, d memory.Decision) Outcome {
 	}
 	return o
 }
+
+// TestNearestAreCompared: a memory that shares no word with a fact is compared with it if it is one of the nearest, and similar, or
+// looks as if it had another language, so that another encoder may have read it.
+func TestNearestAreCompared(t *testing.T) {
+	t.Parallel()
+	c := DefaultConfig()
+	for _, r := range []struct {
+		name, fact, memory string
+		score              float64
+		at                 int // memories that are nearer
+		related            bool
+	}{
+		{"Tom", "Tom opened a flower shop instead.", "Tom works as a nurse.", 0.4, 0, true},
+		{"Tom", "Tom opened a flower shop instead.", "Tom works as a nurse.", 0.4, 2, true},
+		{"Tom", "Tom opened a flower shop instead.", "Tom works as a nurse.", 0.4, 3, false},
+		{"Tom", "Tom opened a flower shop instead.", "Tom works as a nurse.", 0.3, 0, false},
+		{"Ana", "Ana se mudó a Oslo.", "Ana vive en Bergen.", 0.2, 0, true},
+		{"Ana", "Ana se mudó a Oslo.", "Ana vive en Bergen.", 0.2, 3, false},
+		{"安娜", "安娜搬到奥斯陆了。", "安娜住在卑尔根。", 0.4, 1, true},
+	} {
+		said := memory.Note{Content: r.fact, Attributes: map[string]any{memory.AttrRole: "user", memory.AttrName: r.name}}
+		x := newExchange(&c, []memory.Note{said})
+		f := candidate{text: r.fact}
+		for range r.at {
+			f.similar = append(f.similar, memory.Neighbor{Note: memory.Note{ID: uuid.New(), Content: r.fact}, Score: 1})
+		}
+		f.similar = append(f.similar, memory.Neighbor{Note: memory.Note{ID: uuid.New(), Content: r.memory}, Score: r.score})
+		(&ledger{c: &c, exchange: &x}).leaveUnrelated(&f)
+		if got := len(f.unrelated) == 0; got != r.related {
+			t.Errorf("%q behind %d, with %.2f: compared with %q: %t", r.memory, r.at, r.score, r.fact, got)
+		}
+	}
+}

@@ -151,6 +151,7 @@ type candidate struct {
 	// unrelated are memories that were found too, and that it can neither end nor change; common are the terms of all.
 	unrelated []memory.Neighbor
 	common    textTerms
+	near      map[uuid.UUID]bool // of similar, those of the nearest that it may be about
 	decision  FactDecision
 	answer    memory.Answer
 	settled   bool // decided without asking
