@@ -18,9 +18,6 @@ import (
 // maxSources is how many messages a derived note names as its sources, the newest ones.
 const maxSources = 200
 
-// maxPageKeywords is how many keywords a page has.
-const maxPageKeywords = 5
-
 // migrate moves the oldest pairs that the short tier has no room for into sessions. All of it is one changeset with
 // the rest of the decision.
 func (r *run) migrate(ctx context.Context, upTo uuid.UUID, fully bool) error {
@@ -166,14 +163,9 @@ func (r *run) openPage(ctx context.Context, previous *midPage, messages []memory
 	pg := &midPage{first: messages[0].ID, messages: messages, changed: true}
 	r.pages[pg.first] = pg
 	material := callPage(messages)
-	var said strings.Builder
 	for i := range messages {
 		pg.state.Preloaded = pg.state.Preloaded || messages[i].Attributes["preloaded"] == true
 	}
-	for _, u := range material.Messages {
-		said.WriteString(u.Content + "\n")
-	}
-	pg.state.Keywords = policy.CleanKeywords(text.Keyphrases(text.Shorten(said.String(), r.c.MaterialChars), maxPageKeywords), maxPageKeywords, "")
 	old := ""
 	if previous != nil && len(callPage(previous.messages).Messages) > 0 {
 		similarity, _ := memory.Cosine(meanVector(previous.messages), meanVector(messages))

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // SessionState is what the attributes of a note of kind session say.
@@ -175,10 +178,21 @@ type PageState struct {
 	Meta      string      `json:"meta"` // of the chain
 	Analyzed  bool        `json:"analyzed"`
 	Preloaded bool        `json:"preloaded"` // its messages say so in their attribute preloaded
-	Keywords  []string    `json:"keywords"`
-	Chain     []uuid.UUID `json:"chain"` // first messages of the pages before it in its chain, oldest first, at most maxChain
+	Chain     []uuid.UUID `json:"chain"`     // first messages of the pages before it in its chain, oldest first, at most maxChain
 	Reason    string      `json:"reason"`
 	Of        string      `json:"of,omitempty"` // set in the link to another message of the page: the first message
+}
+
+// maxPageKeywords is how many keywords a page has.
+const maxPageKeywords = 5
+
+// PageKeywords returns the keywords of a page. They are not stored: words of a message that is erased are then nowhere else.
+func PageKeywords(messages []memory.Note) []string {
+	var said strings.Builder
+	for _, u := range callPage(messages).Messages {
+		said.WriteString(u.Content + "\n")
+	}
+	return policy.CleanKeywords(text.Keyphrases(text.Shorten(said.String(), defaultMaterialChars), maxPageKeywords), maxPageKeywords, "")
 }
 
 // maxChain is how many pages before a new one get its chain's summary. Those further back keep the one that they have.
@@ -266,15 +280,12 @@ func readPage(l *memory.Link) (s PageState, of uuid.UUID, err error) {
 }
 
 func (s *PageState) attributes() map[string]any {
-	chain, keywords := make([]any, len(s.Chain)), make([]any, len(s.Keywords))
+	chain := make([]any, len(s.Chain))
 	for i, id := range s.Chain {
 		chain[i] = id.String()
 	}
-	for i, k := range s.Keywords {
-		keywords[i] = k
-	}
 	return map[string]any{
-		"meta": s.Meta, "analyzed": s.Analyzed, "preloaded": s.Preloaded, "keywords": keywords, "chain": chain, "reason": s.Reason,
+		"meta": s.Meta, "analyzed": s.Analyzed, "preloaded": s.Preloaded, "chain": chain, "reason": s.Reason,
 	}
 }
 

@@ -213,7 +213,7 @@ func (t *Service) pages(ctx context.Context, s tenant.Scope, v memory.View, list
 		p := &list[i]
 		out[i] = Page{
 			ID: p.First, Meta: p.State.Meta, Previous: previous[p.First], Next: next[p.First], Analyzed: p.State.Analyzed,
-			Preloaded: p.State.Preloaded, Keywords: p.State.Keywords, Reason: p.State.Reason,
+			Preloaded: p.State.Preloaded, Reason: p.State.Reason,
 		}
 		of := append([]uuid.UUID{p.First}, p.Others...)
 		slices.SortFunc(of, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
@@ -222,6 +222,7 @@ func (t *Service) pages(ctx context.Context, s tenant.Scope, v memory.View, list
 				out[i].Messages = append(out[i].Messages, n)
 			}
 		}
+		out[i].Keywords = memoryos.PageKeywords(out[i].Messages)
 	}
 	return out, nil
 }

@@ -258,6 +258,40 @@ func TestTiersReadAndUpdateAlone_C243(t *testing.T) {
 	}
 }
 
+// What is erased is in no page, either: the words of an exchange are not kept on the links to its other messages.
+func TestTiersErasedWords(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	c := tiersSpace(t, b, `{"short_capacity":1,"heat_threshold":1}`)
+	told := b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","content":"Who do I see on Mondays?"},`+
+		`{"role":"assistant","content":"On Mondays you see your therapist, Doctor Quenlin."},{"role":"user","content":"Yes, Doctor Quenlin is my therapist."}]}`).Want(http.StatusAccepted)
+	b.RunJobs(t)
+	tell(t, b, c, "I like hiking in the Dolomites.", "")
+	sessions := func() string {
+		var all strings.Builder
+		list := b.Call(t, "one", "GET", c+"/sessions", "").Want(http.StatusOK)
+		for i := range list.Length("items") {
+			all.Write(b.Call(t, "one", "GET", c+"/sessions/"+list.Text(fmt.Sprintf("items.%d.id", i)), "").Want(http.StatusOK).Body.Bytes())
+		}
+		return all.String()
+	}
+	if got := sessions(); !strings.Contains(got, `"Doctor Quenlin"`) {
+		t.Errorf("the page has no keywords: %s", got)
+	}
+	for _, id := range []string{told.Text("messages.1.id"), told.Text("messages.2.id")} {
+		b.Call(t, "one", "DELETE", c+"/notes/"+id+"?erase=true", "").Want(http.StatusOK)
+		b.RunJobs(t)
+	}
+	for _, door := range []string{"/graph", "/export"} {
+		if got := b.Call(t, "one", "GET", c+door, "").Want(http.StatusOK).Body.String(); strings.Contains(got, "Quenlin") {
+			t.Errorf("%s: %s", door, got)
+		}
+	}
+	if got := sessions(); strings.Contains(got, "Quenlin") {
+		t.Errorf("%s", got)
+	}
+}
+
 // A pair that says nothing and a time that cannot be read are refused by name, and nothing of their request is stored. A pair of one side
 // becomes a page of one message, whose other side is absent.
 func TestTiersOddPairs(t *testing.T) {
