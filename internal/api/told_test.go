@@ -35,6 +35,74 @@ func TestDeletionNamesAnswers(t *testing.T) {
 	}
 }
 
+// A message of the same session beside the sources of a fact that says it too is named when the fact is deleted, at each door.
+// One that shares an everyday word is not.
+func TestDeletionNamesWhatWasToldBefore(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	const answer, asks, number = "On Mondays you see your therapist, Doctor Quenlin.", "Do you remember that Doctor Quenlin is my therapist?", "Her door is 47K1."
+	talk := []any{}
+	for i, said := range []string{"Who do I see on Mondays?", answer, asks, "I do. " + number, "Yes, Doctor Quenlin is my therapist, and her door is 47K1.", "Good to know."} {
+		talk = append(talk, map[string]any{"role": []string{"user", "assistant", "user", "assistant", "user", "assistant"}[i], "content": said})
+	}
+	for _, policy := range []string{"mem0", "mem0g", "memoryos"} {
+		c := b.Space(t, "before-"+policy, policy)
+		kind := map[bool]string{true: "knowledge", false: "fact"}[policy == "memoryos"]
+		if policy == "memoryos" {
+			b.Call(t, "one", "PATCH", c, `{"policy_config":{"short_capacity":1,"heat_threshold":1}}`).Want(http.StatusOK)
+		}
+		b.Call(t, "one", "POST", c+"/messages", apptest.Object(t, "messages", talk)).Want(http.StatusAccepted)
+		b.RunJobs(t)
+		b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","content":"I like hiking. The door of my hut is red."},{"role":"assistant","content":"A red door, then."}]}`).Want(http.StatusAccepted)
+		b.RunJobs(t)
+		list := b.Call(t, "one", "GET", c+"/notes?kind="+kind, "").Want(http.StatusOK)
+		deleted := false
+		for i, said := range list.Texts("items.*.content") {
+			if deleted || !strings.Contains(said, "Quenlin") {
+				continue
+			}
+			deleted = true
+			named := b.Call(t, "one", "DELETE", c+"/notes/"+list.Text(fmt.Sprintf("items.%d.id", i)), "").Want(http.StatusNoContent).Header().Get("Slipbox-Sources")
+			var texts []string
+			for id := range strings.SplitSeq(named, ",") {
+				if id != "" {
+					texts = append(texts, b.Call(t, "one", "GET", c+"/notes/"+id, "").Want(http.StatusOK).Text("content"))
+				}
+			}
+			slices.Sort(texts)
+			if want := []string{asks, "I do. " + number, answer}; !slices.Equal(texts, want) {
+				t.Errorf("%s: %q: named are %q, want %q", policy, said, texts, want)
+			}
+		}
+		if !deleted {
+			t.Errorf("%s: nothing was learned: %s", policy, list.Body)
+		}
+	}
+	for _, door := range []string{"mem0", "forget", "delete_note"} {
+		callMem0(t, b, "one", "POST", "/memories", apptest.Object(t, "user_id", door, "messages", talk)).Want(http.StatusOK)
+		b.RunJobs(t)
+		list := callMem0(t, b, "one", "GET", "/memories?user_id="+door, "").Want(http.StatusOK)
+		id := ""
+		for i, said := range list.Texts("results.*.memory") {
+			if strings.Contains(said, "Quenlin") {
+				id = list.Text(fmt.Sprintf("results.%d.id", i))
+			}
+		}
+		var said string
+		switch door {
+		case "mem0":
+			said = callMem0(t, b, "one", "DELETE", "/memories/"+id, "").Want(http.StatusOK).Text("message")
+		case "forget":
+			_, said = connectMCP(t, listen(t, b), "one", "").use(door, map[string]any{"external": map[string]any{"user": door}, "notes": []string{id}})
+		default:
+			_, said = connectMCP(t, listen(t, b), "one", "").use(door, map[string]any{"external": map[string]any{"user": door}, "note": id})
+		}
+		if _, ids, _ := strings.Cut(said, "may still say it: "); strings.Count(ids, ", ") != 2 {
+			t.Errorf("%s: %q", door, said)
+		}
+	}
+}
+
 // A key whose messages were erased is refused, with and without waiting.
 func TestErasedMessagesUnderAKey(t *testing.T) {
 	t.Parallel()

@@ -336,6 +336,7 @@ type choiceAnswer struct {
 	Note       *note    `json:"note,omitempty"`
 	Deleted    []string `json:"deleted,omitzero"`
 	Missing    []string `json:"missing,omitempty"`
+	Sources    []string `json:"sources,omitempty"` // notes that may still say what was deleted
 	Candidates []hit    `json:"candidates,omitzero"`
 	LeftOut    int      `json:"left_out,omitempty"`
 	what, next string   // what the tool does; how to call it to do so
@@ -362,6 +363,9 @@ func (a *choiceAnswer) text() string {
 		fmt.Fprintf(&b, "Deleted: %d.", len(a.Deleted))
 		if len(a.Missing) > 0 {
 			fmt.Fprintf(&b, " Not found: %s.", strings.Join(a.Missing, ", "))
+		}
+		if len(a.Sources) > 0 {
+			fmt.Fprintf(&b, " These notes may still say it: %s.", strings.Join(a.Sources, ", "))
 		}
 	}
 	return b.String()

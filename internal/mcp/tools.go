@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,7 @@ const (
 	outNoteBody   = `{"type":"object","required":["content","id"],"properties":{"content":{"type":"string"},"id":{"type":"string"},"kind":{"type":"string"},"context":{"type":"string"},"occurred_at":{"type":"string"},"revision":{"type":"integer"},"cut":{"type":"boolean","description":"Parts are left out; read the resource for all."}}}`
 	outHits       = `{"type":"object","required":["hits"],"properties":{"hits":{"type":"array","items":{"type":"object","required":["content","note"],"properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"},"occurred_at":{"type":"string"},"collection":{"type":"string"},"cut":{"type":"boolean"},"exchange":{"type":"array","description":"The other messages of its exchange.","items":{"type":"object","required":["content","note"],"properties":{"content":{"type":"string"},"note":{"type":"string"},"cut":{"type":"boolean"}}}}}}},"answerable":{"type":"number","description":"How well the hits fit the question, 0 to 1."},"left_out":{"type":"integer","description":"Hits that did not fit."}}}`
 	outContext    = `{"type":"object","required":["text","notes"],"properties":{"text":{"type":"string"},"notes":{"type":"array","items":{"type":"string"},"description":"Ids of the notes of the marks [1], [2], …"},"answerable":{"type":"number"},"left_out":{"type":"integer"}}}`
-	outDeleted    = `{"type":"object","required":["deleted"],"properties":{"deleted":{"type":"array","items":{"type":"string"}}}}`
+	outDeleted    = `{"type":"object","required":["deleted"],"properties":{"deleted":{"type":"array","items":{"type":"string"}},"sources":{"type":"array","items":{"type":"string"}}}}`
 	outLinks      = `{"type":"object","required":["links"],"properties":{"links":{"type":"array","items":{"type":"object","properties":{"target":{"type":"string"},"relation":{"type":"string"},"confidence":{"type":"number"}}}},"left_out":{"type":"integer"}}}`
 	outMessages   = `{"type":"object","required":["messages"],"properties":{"messages":{"type":"array","items":{"type":"string"},"description":"Ids."},"learned":{"type":"array","items":{"type":"object","properties":{"memory":{"type":"string"},"event":{"type":"string"},"note":{"type":"string"}}}},"revision":{"type":"integer"},"job":{"type":"string"},"redacted":{"type":"string"},"unread":{"type":"integer","description":"Parts without a text, which were left out."},"left_out":{"type":"integer"}}}`
 	outRemember   = `{"type":"object","required":["collection"],"properties":{"collection":{"type":"string"},"created":{"type":"boolean"},"note":{"type":"string"},"messages":{"type":"array","items":{"type":"string"}},"job":{"type":"string"},"redacted":{"type":"string"},"unread":{"type":"integer","description":"Parts without a text, which were left out."},"left_out":{"type":"integer"}}}`
@@ -47,7 +48,7 @@ const (
 	outDiff           = `{"type":"object","required":["changes","links"],"properties":{"changes":{"type":"array","items":{"type":"object","required":["note","change"],"properties":{"note":{"type":"string"},"change":{"type":"string"},"content":{"type":"string"},"fields":{"type":"object","description":"Of a changed note, what differs."},"cut":{"type":"boolean"}}}},"links":{"type":"array","items":{"type":"object","properties":{"source":{"type":"string"},"target":{"type":"string"},"relation":{"type":"string"},"change":{"type":"string"}}}},"next_cursor":{"type":"string"},"left_out":{"type":"integer"}}}`
 	outMerged         = `{"type":"object","required":["notes","links"],"properties":{"notes":{"type":"integer","description":"Notes that the merge changes."},"links":{"type":"integer"},"revision":{"type":"integer"},"conflicts":{"type":"array","items":{"type":"object","properties":{"note":{"type":"string"},"field":{"type":"string"},"ours":{"type":"string"},"theirs":{"type":"string"}}}},"review":{"type":"string","description":"Id of the review that waits for approval."},"in_review":{"type":"integer"},"job":{"type":"string","description":"Id of the job that merges a large change."},"left_out":{"type":"integer"}}}`
 	outCorrected      = `{"type":"object","required":["candidates"],"properties":{"note":` + outNoteBody + `,"candidates":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"}}}},"left_out":{"type":"integer"}}}`
-	outForgotten      = `{"type":"object","required":["deleted"],"properties":{"deleted":{"type":"array","items":{"type":"string"}},"missing":{"type":"array","items":{"type":"string"}},"candidates":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"}}}},"left_out":{"type":"integer"}}}`
+	outForgotten      = `{"type":"object","required":["deleted"],"properties":{"deleted":{"type":"array","items":{"type":"string"}},"missing":{"type":"array","items":{"type":"string"}},"sources":{"type":"array","items":{"type":"string"}},"candidates":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"}}}},"left_out":{"type":"integer"}}}`
 )
 
 // definitions returns the tools, in the order in which they are listed.
@@ -329,7 +330,7 @@ func forget(c *call) (answer, error) {
 	}
 	out := &choiceAnswer{Deleted: []string{}, what: "deleted"}
 	for _, id := range ids {
-		_, err := c.send(Request{Method: http.MethodDelete, Path: path + "/notes/" + url.PathEscape(id)}, query, nil)
+		head, err := c.send(Request{Method: http.MethodDelete, Path: path + "/notes/" + url.PathEscape(id)}, query, nil)
 		if p, ok := errors.AsType[problem](err); ok && p.Status == http.StatusNotFound && strings.HasPrefix(p.Detail, argNote) {
 			out.Missing = append(out.Missing, clip.Runes(id, maxName))
 			continue
@@ -338,8 +339,18 @@ func forget(c *call) (answer, error) {
 			return nil, err
 		}
 		out.Deleted = append(out.Deleted, id)
+		out.Sources = append(out.Sources, sourcesOf(head)...)
 	}
+	out.Sources = slices.DeleteFunc(out.Sources, func(id string) bool { return slices.Contains(out.Deleted, id) })
 	return out, nil
+}
+
+// sourcesOf returns the notes that may still say what was deleted.
+func sourcesOf(deleted Response) []string {
+	if ids := deleted.Header.Get("Slipbox-Sources"); ids != "" {
+		return strings.Split(ids, ",")
+	}
+	return nil
 }
 
 const argErase = "erase"
@@ -405,8 +416,8 @@ func deleteNote(c *call, path string, query url.Values) (answer, error) {
 	if err := c.addErase(query); err != nil {
 		return nil, err
 	}
-	_, err = c.send(Request{Method: http.MethodDelete, Path: path}, query, nil)
-	return &choiceAnswer{Deleted: []string{id}, what: "deleted"}, err
+	head, err := c.send(Request{Method: http.MethodDelete, Path: path}, query, nil)
+	return &choiceAnswer{Deleted: []string{id}, Sources: sourcesOf(head), what: "deleted"}, err
 }
 
 // linkTries is how often links are merged when the note changes meanwhile.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -165,28 +166,32 @@ func (s *Service) update(ctx context.Context, r *route.Request) (route.Reply, er
 	}{out, "Memory updated successfully!"})
 }
 
-// delete deletes a memory.
-func (s *Service) delete(ctx context.Context, scope tenant.Scope, id uuid.UUID, q memory.Request) error {
-	return s.holding(ctx, scope, id, func(c *memory.Collection) error {
-		_, err := s.Notes.Delete(ctx, scope, c.ID.String(), id, q)
+// deleteMemory deletes a memory, or erases it and what was derived from it. It returns the notes that may still say it.
+func (s *Service) deleteMemory(ctx context.Context, scope tenant.Scope, id uuid.UUID, erase bool, q memory.Request) (said []uuid.UUID, err error) {
+	err = s.holding(ctx, scope, id, func(c *memory.Collection) error {
+		if erase {
+			out, err := s.Notes.Erase(ctx, scope, c.ID.String(), id, notes.TakeSentences, q)
+			said = out.Said
+			return err
+		}
+		out, err := s.Notes.DeleteWith(ctx, scope, c.ID.String(), id, notes.TakeSentences, q)
+		said = out.Said
 		return err
 	})
+	return said, err
 }
 
-// erase removes every version of a memory, and what was derived from it.
-func (s *Service) erase(ctx context.Context, scope tenant.Scope, id uuid.UUID, q memory.Request) error {
-	return s.holding(ctx, scope, id, func(c *memory.Collection) error {
-		_, err := s.Notes.Erase(ctx, scope, c.ID.String(), id, notes.TakeSentences, q)
-		return err
-	})
-}
-
-// removal returns what deletes a memory, or erases it.
-func (s *Service) removal(erase bool) func(ctx context.Context, scope tenant.Scope, id uuid.UUID, q memory.Request) error {
-	if erase {
-		return s.erase
+// deletedMessage is the message of a deletion, with the ids of the notes that may still say what was deleted.
+func deletedMessage(done string, said []uuid.UUID) message {
+	const most = 32
+	if len(said) == 0 {
+		return message{done}
 	}
-	return s.delete
+	list := make([]string, 0, most)
+	for _, id := range said[:min(len(said), most)] {
+		list = append(list, id.String())
+	}
+	return message{done + " Messages that may still say it: " + strings.Join(list, ", ")}
 }
 
 // erases reports whether a request asks to remove every version.
@@ -197,10 +202,11 @@ func (s *Service) remove(ctx context.Context, r *route.Request) (route.Reply, er
 	if err != nil {
 		return route.Reply{}, err
 	}
-	if err := s.removal(erases(r))(ctx, r.Scope, id, r.Conditions); err != nil {
+	said, err := s.deleteMemory(ctx, r.Scope, id, erases(r), r.Conditions)
+	if err != nil {
 		return route.Reply{}, err
 	}
-	return ok(message{"Memory deleted successfully!"})
+	return ok(deletedMessage("Memory deleted successfully!", said))
 }
 
 type batchBody struct {
@@ -260,12 +266,16 @@ func (s *Service) removeMany(ctx context.Context, r *route.Request) (route.Reply
 	if err != nil {
 		return route.Reply{}, err
 	}
+	var all []uuid.UUID
 	for i, id := range ids {
-		if err := s.removal(erases(r) || list[i].Erase)(ctx, r.Scope, id, memory.Request{}); err != nil && (!fault.Is(err, fault.NotFound) || !slices.Contains(ids[:i], id)) {
+		said, err := s.deleteMemory(ctx, r.Scope, id, erases(r) || list[i].Erase, memory.Request{})
+		all = append(all, said...)
+		if err != nil && (!fault.Is(err, fault.NotFound) || !slices.Contains(ids[:i], id)) {
 			return route.Reply{}, atIndex(i, err)
 		}
 	}
-	return ok(message{fmt.Sprintf("Successfully deleted %d memories", len(ids))})
+	all = slices.DeleteFunc(all, func(id uuid.UUID) bool { return slices.Contains(ids, id) })
+	return ok(deletedMessage(fmt.Sprintf("Successfully deleted %d memories", len(ids)), all))
 }
 
 // removeAll deletes the memories that the query selects, with the messages that they were learned from. Where that is

@@ -108,14 +108,94 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 	if err != nil {
 		return out, err
 	}
-	told, err := f.toldBy(ctx, also, out.edits, append(out.texts, note.Content))
-	out.edits, out.said = append(out.edits, shown...), append(out.said, told...)
+	near, err := f.beside(ctx, note)
+	if err != nil {
+		return out, err
+	}
+	told, err := f.toldBy(ctx, also, out.edits, near, append(out.texts, note.Content))
+	out.edits = append(out.edits, shown...)
+	for _, id := range told {
+		out.said = appendNew(out.said, id)
+	}
 	return out, err
 }
 
-// toldBy returns the answers that may tell what goes in other words: those that were written from memory or in the same exchange,
-// and that have a term of it which no other person's message has. texts are all that goes.
-func (f *finder) toldBy(ctx context.Context, gone, edits []memory.Note, texts []string) ([]uuid.UUID, error) {
+// How far around its sources it is looked for what says a fact too.
+const (
+	nearMessages = 20 // on each side
+	nearSources  = 16 // the newest ones
+)
+
+// beside returns the messages of the same session around those that a fact or a line of knowledge was derived from.
+func (f *finder) beside(ctx context.Context, note *memory.Note) (out []memory.Note, err error) {
+	if note.Kind != memory.KindFact && note.Kind != memory.KindKnowledge {
+		return nil, nil
+	}
+	of, err := f.sourcesOf(ctx, note)
+	if err != nil {
+		return nil, err
+	}
+	of = slices.DeleteFunc(of, func(n memory.Note) bool { return n.Kind != memory.KindMessage })
+	for _, source := range of[max(0, len(of)-nearSources):] {
+		for _, newest := range []bool{false, true} {
+			list, err := f.n.store.ListNotes(ctx, f.s, f.v, memory.NoteQuery{
+				Kinds: []memory.Kind{memory.KindMessage}, After: source.ID, Newest: newest, Limit: nearMessages,
+			})
+			if err != nil {
+				return nil, err
+			}
+			for i := range list {
+				if list[i].Attributes[memory.AttrSession] == source.Attributes[memory.AttrSession] {
+					out = append(out, list[i])
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// retoldBy returns those of the messages beside a fact that say it: a sentence has most of its terms, or two of them and most of its names
+// and numbers. Answers that have a name or a number of it may tell it.
+func retoldBy(near []memory.Note, known map[uuid.UUID]bool, fact string) (told []uuid.UUID, answers []memory.Note) {
+	w, names := newSaying(fact), namesOf(fact)
+	named := saying{terms: names}
+	says := func(s string) bool {
+		return w.isSaidBy(s) || len(names) > 0 && named.isSaidBy(s) && w.shared(s) > 1
+	}
+	for i := range near {
+		n := &near[i]
+		role := memory.UtteranceOf(n).Role
+		switch {
+		case known[n.ID] || role != memory.RoleUser && role != memory.RoleAssistant:
+		case slices.ContainsFunc(text.Sentences(n.Content), says):
+			told, known[n.ID] = append(told, n.ID), true
+		case role == memory.RoleAssistant && hasTerm(n.Content, names):
+			answers = append(answers, *n)
+		}
+	}
+	return told, answers
+}
+
+// namesOf returns the terms of a text that are numbers, or are written as names.
+func namesOf(s string) map[string]bool {
+	out := map[string]bool{}
+	for _, sentence := range text.Sentences(wordsOf(s)) {
+		for i, w := range strings.Fields(sentence) {
+			first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(w, unicode.IsPunct))
+			if i > 0 && unicode.IsUpper(first) || strings.ContainsFunc(w, unicode.IsNumber) {
+				for _, t := range text.Terms(w) {
+					out[t] = true
+				}
+			}
+		}
+	}
+	return out
+}
+
+// toldBy returns the messages that may tell what goes in other words: those beside a fact that say it, and answers that have a term of it
+// which no other person's message has, and were written from memory, in the same exchange, or beside the fact with a name or a number of
+// it. texts are all that goes; the fact is the last.
+func (f *finder) toldBy(ctx context.Context, gone, edits, beside []memory.Note, texts []string) ([]uuid.UUID, error) {
 	known, turns := map[uuid.UUID]bool{}, []string(nil)
 	for _, n := range slices.Concat(gone, edits) {
 		known[n.ID] = true
@@ -139,9 +219,10 @@ func (f *finder) toldBy(ctx context.Context, gone, edits []memory.Note, texts []
 	if err != nil {
 		return nil, err
 	}
-	answers = slices.DeleteFunc(answers, func(n memory.Note) bool { return known[n.ID] || !hasTerm(n.Content, own) })
+	told, more := retoldBy(beside, known, texts[len(texts)-1])
+	answers = slices.DeleteFunc(append(answers, more...), func(n memory.Note) bool { return known[n.ID] || !hasTerm(n.Content, own) })
 	if len(answers) == 0 {
-		return nil, nil
+		return told, nil
 	}
 	people, err := f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.AttributeIs(memory.AttrRole, string(memory.RoleUser))})
 	if err != nil {
@@ -154,7 +235,6 @@ func (f *finder) toldBy(ctx context.Context, gone, edits []memory.Note, texts []
 			}
 		}
 	}
-	var told []uuid.UUID
 	for i := range answers {
 		if hasTerm(answers[i].Content, own) {
 			told = append(told, answers[i].ID)
@@ -411,6 +491,9 @@ func (w *saying) shared(s string) int {
 	return n
 }
 
+// isSaidBy reports whether a sentence has most of the terms of the statement.
+func (w *saying) isSaidBy(sentence string) bool { return 2*w.shared(sentence) > len(w.terms) }
+
 // quotes reports whether the statement quotes a sentence, or a part of it.
 func (w *saying) quotes(sentence string) bool {
 	l := letters(sentence)
@@ -443,7 +526,7 @@ func (w *saying) takeOut(n *memory.Note) (next memory.Note, ok bool) {
 func (w *saying) takeRepeated(n *memory.Note, exchange bool) (next memory.Note, ok bool) {
 	var out []string
 	for _, s := range text.Sentences(n.Content) {
-		if w.taken[letters(s)] != "" || exchange && 2*w.shared(s) > len(w.terms) {
+		if w.taken[letters(s)] != "" || exchange && w.isSaidBy(s) {
 			out = append(out, s)
 		}
 	}
