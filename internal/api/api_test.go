@@ -167,7 +167,7 @@ func TestBadInput(t *testing.T) {
 		"null":                             {"POST", notesPath, `null`, nil, 422, fault.Invalid, ""},
 		"missing field":                    {"POST", notesPath, `{"content":"a","item":{}}`, nil, 422, fault.Invalid, "item.type"},
 		"empty content":                    {"POST", notesPath, `{"content":""}`, nil, 422, fault.Invalid, "content"},
-		"long content":                     {"POST", notesPath, `{"content":"` + strings.Repeat("a", 65537) + `"}`, nil, 422, fault.Invalid, "content"},
+		"long context":                     {"POST", notesPath, `{"content":"a","context":"` + strings.Repeat("a", 8193) + `"}`, nil, 422, fault.Invalid, "context"},
 		"null content":                     {"POST", notesPath, `{"content":null}`, nil, 422, fault.Invalid, "content"},
 		"unknown field":                    {"POST", notesPath, `{"content":"a","flavor":"red"}`, nil, 422, fault.Invalid, "flavor"},
 		"other letter case":                {"POST", notesPath, `{"content":"a","Tags":[]}`, nil, 422, fault.Invalid, "Tags"},

@@ -121,7 +121,7 @@ func TestWrongBodiesAreCheap(t *testing.T) { //nolint:paralleltest // measures a
 				continue
 			}
 			for what, text := range part {
-				long := what == "one text" && prop.Value.Type.Permits(openapi3.TypeString) && prop.Value.MaxLength == nil
+				long := what == "one text" && prop.Value.Type.Permits(openapi3.TypeString) && (prop.Value.MaxLength == nil || *prop.Value.MaxLength > uint64(len(text)))
 				refused := !isOpen(prop.Value) && !long && what != "escapes" || what == "NUL" || strings.Contains(what, "lists") || what == "numbers" || what == "nulls" || what == "objects"
 				check(what+" as "+name, fmt.Sprintf(`{%q:%s}`, name, text), refused)
 			}

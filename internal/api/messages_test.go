@@ -113,6 +113,18 @@ func TestMessagesLeaveOutWhatWasNotSaid(t *testing.T) {
 	b.Call(t, "one", "POST", c+"/import", line, "Content-Type", "application/x-ndjson").Want(http.StatusAccepted)
 	b.RunJobs(t)
 	b.Call(t, "one", "POST", c+"/notes", `{"kind":"message","content":"Look: `+data[:1000]+`","infer":false}`).Want(http.StatusCreated)
+	mixed := "<think>a <think>b</think> c</think> Tea. " + data
+	note := b.Call(t, "one", "POST", c+"/notes", apptest.Object(t, "content", mixed)).Want(http.StatusCreated).Text("note.id")
+	b.Call(t, "one", "PATCH", c+"/notes/"+note, apptest.Object(t, "content", "Cake. "+data)).Want(http.StatusOK)
+	b.Call(t, "one", "POST", c+"/notes/bulk", apptest.Object(t, "content", mixed), "Content-Type", "application/x-ndjson").Want(http.StatusOK)
+	tools.use("remember", map[string]any{"collection": "talk", "content": "plan</think> Bread."})
+	tools.use("remember", map[string]any{"collection": "talk", "content": "My model writes </think> behind a plan."})
+	list := b.Call(t, "one", "GET", c+"/notes?kind=note", "").Want(http.StatusOK).Texts("items.*.content")
+	slices.Sort(list)
+	kept := []string{"Cake. [left out: image/png, 96 kB]", "My model writes </think> behind a plan.", "[left out: thinking]\nBread.", "[left out: thinking] Tea. [left out: image/png, 96 kB]"}
+	if !slices.Equal(list, kept) {
+		t.Errorf("the notes are %.300q", list)
+	}
 	said := b.Call(t, "one", "GET", c+"/messages?limit=200", "").Want(http.StatusOK).Texts("items.*.content")
 	for _, w := range []string{want + "2", want + "3", "Look: [left out: image/png, 978 bytes]"} {
 		if !slices.Contains(said, w) {

@@ -63,7 +63,7 @@ func Budgets() map[string]int {
 		"internal/snapshot":                         340,
 		"internal/search":                           1700,
 		"internal/filter":                           1020,
-		"internal/text":                             2988,
+		"internal/text":                             3045,
 		"internal/when":                             550,
 		"internal/document":                         650,
 		"internal/cpus":                             40,

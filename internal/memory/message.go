@@ -194,6 +194,9 @@ func LeaveOut(n *Note) (changed bool) {
 		return false
 	}
 	said := unsaid.Mark(n.Content, byModel)
+	if n.Kind == KindNote && n.Attributes[AttrRole] == nil {
+		said = unsaid.MarkEnded(said)
+	}
 	changed, n.Content = said != n.Content, said
 	return changed
 }

@@ -3010,7 +3010,7 @@ type NoteInput struct {
 	Attributes *Attributes `json:"attributes,omitempty"`
 	Category   *string     `json:"category,omitempty"`
 
-	// Content Text, at most 64 KiB. Required, unless `item` is an image.
+	// Content Text, at most 64 KiB as it is stored. Required, unless `item` is an image.
 	Content string `json:"content,omitempty"`
 
 	// Context One sentence about it, at most 8 KiB. Values of the request are not replaced by analysis.

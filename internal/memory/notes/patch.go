@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 )
 
 // NotePatch is a merge patch of a note (RFC 7396). Unspecified fields keep their value, null resets
@@ -35,7 +36,7 @@ type NotePatch struct {
 func (p NotePatch) check(now time.Time) (NotePatch, error) {
 	var r memory.Validation
 	if p.Content != nil {
-		r.Content(*p.Content)
+		r.Content(unsaid.Mark(*p.Content, false)) // as the note will be, or longer
 	}
 	if s, ok := specified(p.Context); ok {
 		r.Text("context", s, memory.MaxContextBytes)

@@ -3,6 +3,7 @@
 package unsaid
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -11,7 +12,12 @@ import (
 // least is how long encoded data is at least, in bytes. Hashes, keys and ids are shorter, and people ask for them.
 const least = 256
 
-const names = `(?:[a-z]+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)`
+const (
+	names = `(?:[a-z]+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)`
+	// details begins the thinking as a page shows it, folded.
+	details  = `<details\s(?:[^<>]*\s)?type=["']?reasoning["']?(?:\s[^<>]*)?>`
+	dataHead = `\bdata:([a-z]+/[a-z0-9.+-]+|)((?:;[a-z0-9-]+(?:=(?:[^\s;,"'<>]+|"[^"]*"))?)*),`
+)
 
 var (
 	// thinking is a block that begins a line. In the middle of a line the words may be about the marks.
@@ -22,14 +28,22 @@ var (
 		`|<\|channel\|>(?:analysis|commentary)<\|message\|>.*?(?:<\|end\|>(?:<\|start\|>assistant)?|<\|start\|>assistant)` +
 		`)`)
 	// inline is a block in the middle of a line, as models write it.
-	inline = regexp.MustCompile(`(?is)<` + names + `(?:\s[^<>]*)?>.*?</` + names + `\s*>`)
+	inline = regexp.MustCompile(`(?is)()()<` + names + `(?:\s[^<>]*)?>.*?</` + names + `\s*>`)
+	// folded is a block as a page shows it, anywhere.
+	folded = regexp.MustCompile(`(?is)` + details + `.*?</details\s*>`)
+	// tag begins or ends a block, which may be within another.
+	tag = regexp.MustCompile(`(?i)<(/?)` + names + `(?:\s[^<>]*)?>`)
 	// begun is a block that was cut off, ended one whose begin was in the prompt of the model.
-	begun = regexp.MustCompile(`(?is)^\s*(?:<` + names + `(?:\s[^<>]*)?>|\[think\]|◁think▷|<\|channel\|>analysis<\|message\|>).*$`)
+	begun = regexp.MustCompile(`(?is)^\s*(?:<` + names + `(?:\s[^<>]*)?>|` + details + `|\[think\]|◁think▷|<\|channel\|>analysis<\|message\|>).*$`)
 	ended = regexp.MustCompile(`(?is)^[^\x60]*?(?:</` + names + `\s*>|\[/think\]|◁/think▷)\s*`)
+	// glued is the end of one directly behind a word. People who write about the mark put a space before it.
+	glued = regexp.MustCompile(`(?is)^[^<\x60]*[^\s<\x60]</` + names + `\s*>\s*`)
 	// final is what one family of models writes around an answer.
 	final = regexp.MustCompile(`(?i)<\|channel\|>final<\|message\|>|<\|(?:end|return)\|>\s*$`)
 
-	dataURL = regexp.MustCompile(`(?i)\bdata:([a-z]+/[a-z0-9.+-]+|)((?:;[a-z0-9-]+(?:=(?:[^\s;,"'<>]+|"[^"]*"))?)*),([^\s"'<>()\x60\\]*)`)
+	dataURL = regexp.MustCompile(`(?i)` + dataHead + `([^\s"'<>()\x60\\]*)`)
+	// dataSVG is an image that is markup, with spaces and quotes. It is looked for alone, since what has no end is read once then.
+	dataSVG = regexp.MustCompile(`(?is)` + dataHead + `((?:<\?[^<>]*>\s*)?(?:<|%3c)svg\b.*?(?:</|%3c/|%3c%2f)svg\s*(?:>|%3e))`)
 	// encoded is one or more lines of base64, in either alphabet, or of hexadecimal digits.
 	encoded = regexp.MustCompile(`[A-Za-z0-9+/_-]{40,}={0,2}(?:(?:\s|\\[nr])+[A-Za-z0-9+/_-]{40,}={0,2})*(?:(?:\s|\\[nr])+[A-Za-z0-9+/_-]+={1,2})?`)
 	// digests is a list of hashes, which people keep.
@@ -45,17 +59,7 @@ func Mark(s string, byModel bool) string {
 		s = markThinking(s, byModel)
 	}
 	if strings.Contains(s, ":") && dataURL.MatchString(s) {
-		s = dataURL.ReplaceAllStringFunc(s, func(url string) string {
-			m := dataURL.FindStringSubmatch(url)
-			if m[1] == "" && m[2] == "" {
-				return url // "data:," may be a sentence
-			}
-			kind := strings.ToLower(m[1])
-			if kind == "" {
-				kind = "data"
-			}
-			return mark(kind, len(m[3]))
-		})
+		s = markData(markData(s, dataSVG), dataURL)
 	}
 	if len(s) < least {
 		return s
@@ -75,6 +79,16 @@ func Mark(s string, byModel bool) string {
 	})
 }
 
+func markData(s string, urls *regexp.Regexp) string {
+	return urls.ReplaceAllStringFunc(s, func(url string) string {
+		m := urls.FindStringSubmatch(url)
+		if m[1] == "" && m[2] == "" {
+			return url // "data:," may be a sentence
+		}
+		return mark(cmp.Or(strings.ToLower(m[1]), "data"), len(m[3]))
+	})
+}
+
 const thought = "[left out: thinking]"
 
 func mark(kind string, size int) string {
@@ -84,15 +98,54 @@ func mark(kind string, size int) string {
 	return fmt.Sprintf("[left out: %s, %d kB]", kind, (size+500)/1000)
 }
 
+// MarkEnded is for texts that a model or a person may have written: a mark takes the place of thinking whose begin was in the prompt
+// of the model.
+func MarkEnded(s string) string { return glued.ReplaceAllString(s, thought+"\n") }
+
 func markThinking(s string, byModel bool) string {
-	s = thinking.ReplaceAllString(s, "${1}${2}"+thought)
+	s = folded.ReplaceAllString(markBlocks(s, thinking), thought)
 	if !byModel {
 		return s
 	}
-	s = inline.ReplaceAllString(s, thought)
+	s = markBlocks(s, inline)
 	s = ended.ReplaceAllString(s, thought+"\n")
 	s = begun.ReplaceAllString(s, thought)
 	return strings.TrimRight(final.ReplaceAllString(s, ""), "\n")
+}
+
+// markBlocks replaces blocks, each with those that are within it. What is before a block is in the first two groups of a match.
+func markBlocks(s string, blocks *regexp.Regexp) string {
+	var out strings.Builder
+	for {
+		m := blocks.FindStringSubmatchIndex(s)
+		if m == nil {
+			return out.String() + s
+		}
+		out.WriteString(s[:m[5]] + thought)
+		s = s[endOfBlock(s, m[5], m[1]):]
+	}
+}
+
+// maxNested is how deep blocks may be within others.
+const maxNested = 8
+
+// endOfBlock returns where a block ends that begins at a position and whose first end is known.
+func endOfBlock(s string, begin, first int) int {
+	for at, open := begin, 0; open < maxNested; {
+		m := tag.FindStringSubmatchIndex(s[at:])
+		switch {
+		case len(m) == 0 || open == 0 && at+m[0] > begin: // of another form
+			return first
+		case m[2] == m[3]:
+			open++
+		case open == 1:
+			return max(first, at+m[1])
+		default:
+			open--
+		}
+		at += m[1]
+	}
+	return first
 }
 
 // looksEncoded reports whether a run of letters, digits and four signs is data: data has letters and digits mixed, and few of

@@ -48,9 +48,15 @@ func TestThinkingIsMarked(t *testing.T) {
 		"secret </think> Hello.":                                mark + "\nHello.",
 		"Your model needs `</think>`.":                          "Your model needs `</think>`.",
 		"<think>secret and it ends here":                        mark,
-		"<|channel|>analysis<|message|>secret<|end|><|start|>assistant<|channel|>final<|message|>Hello.": mark + "Hello.",
-		"Hello < world > and </p>": "Hello < world > and </p>",
-		"I think, therefore":       "I think, therefore",
+		"<|channel|>analysis<|message|>secret<|end|><|start|>assistant<|channel|>final<|message|>Hello.":                 mark + "Hello.",
+		"<think>a <think>b</think> c</think> Hello.":                                                                     mark + " Hello.",
+		"<think>Is <think> a tag? b</think> Hello.":                                                                      mark + " Hello.",
+		"<details type=\"reasoning\" done=\"true\" duration=\"5\">\n<summary>Thought</summary>\n> b\n</details>\nHello.": mark + "\nHello.",
+		"Sure. <details done=true type=reasoning>b</details> Hello.":                                                     "Sure. " + mark + " Hello.",
+		"<details type=\"reasoning\" done=\"false\">\n> b":                                                               mark,
+		"<details><summary>reasoning</summary>b</details>":                                                               "<details><summary>reasoning</summary>b</details>",
+		"Hello < world > and </p>":                                                                                       "Hello < world > and </p>",
+		"I think, therefore":                                                                                             "I think, therefore",
 	} {
 		got := unsaid.Mark(in, true)
 		if got != want {
@@ -65,6 +71,17 @@ func TestThinkingIsMarked(t *testing.T) {
 	} {
 		if got := unsaid.Mark(said, false); got != said {
 			t.Errorf("a person said %q, not %q", said, got)
+		}
+	}
+	if got := unsaid.Mark("<think>a <think>b</think> c</think> Hello.", false); got != mark+" Hello." {
+		t.Errorf("%q", got)
+	}
+	for in, want := range map[string]string{
+		"plan</think>": mark + "\n", "A plan.</think> Hello.": mark + "\nHello.", "My model ends with </think> now.": "My model ends with </think> now.",
+		"It needs `</think>`.": "It needs `</think>`.", "<b>x</think>": "<b>x</think>",
+	} {
+		if got := unsaid.MarkEnded(in); got != want {
+			t.Errorf("%q is %q, want %q", in, got, want)
 		}
 	}
 	if got := unsaid.Mark("It printed:\n<think>secret\nplan</think>\nWhy?", false); got != "It printed:\n"+mark+"\nWhy?" {
@@ -85,6 +102,8 @@ func TestDataIsMarked(t *testing.T) {
 	}
 	for name, data := range map[string]string{
 		"a data URL": "data:image/png;base64," + std, "with a parameter": "data:text/plain;charset=utf-8;base64," + std, "short": "data:image/gif;base64,R0lGODlhAQABAAAAACw=",
+		"raw markup":               `data:image/svg+xml;utf8,<svg xmlns="http://www.w3.org/2000/svg"><text x="1">Tea (hot)</text></svg>`,
+		"raw markup of a document": "data:image/svg+xml,<?xml version='1.0'?><svg width='9'>\n<g/></svg>", "half-encoded": "data:image/svg+xml,%3Csvg viewBox='0 0 8 8'%3E%3C/svg%3E",
 		"percent-encoded": "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'", "no type": "data:;base64," + std,
 		"base64": std, "of URLs": url, "in lines": lines(std, 76, "\n"), "in lines of Windows": lines(std, 64, "\r\n"), "in a text of JSON": lines(std, 76, `\n`),
 		"hexadecimal": hexa, "upper case": strings.ToUpper(hexa), "in lines of digits": lines(hexa, 64, "\n"), "escaped": escaped.String(),

@@ -5408,7 +5408,7 @@ export interface components {
          *     }
          */
         NoteInput: {
-            /** @description Text, at most 64 KiB. Required, unless `item` is an image. */
+            /** @description Text, at most 64 KiB as it is stored. Required, unless `item` is an image. */
             content?: string;
             /** @description One sentence about it, at most 8 KiB. Values of the request are not replaced by analysis. */
             context?: string;
