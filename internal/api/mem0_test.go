@@ -188,6 +188,13 @@ func TestMem0Filters(t *testing.T) {
 		`{"user_id":"ann","created_at":{"gte":"2026-03-01T09:30:00Z","lte":"2026-03-02"}}`: {dog, chess},
 		`{"user_id":"ann","created_at":{"lt":1772355600}}`:                                 nil,
 		`{"user_id":"ann","categories":{"contains":"x"}}`:                                  nil,
+		`{"user_id":"ann","metadata":{}}`:                                                  {dog, chess, jazz},
+		`{"user_id":"ann","tag":{"nin":["Work"]}}`:                                         {dog, chess},
+		`{"user_id":"ann","metadata":{"n":{"nin":[1,3],"gt":0}}}`:                          {chess},
+		`{"user_id":"ann","agent_id":{"nin":["x"]}}`:                                       {dog, chess},
+		`{"and":[{"user_id":"ann"},{"or":[{"agent_id":"x"},{"agent_id":"y"}]}]}`:           {chess, jazz},
+		`{"user_id":"ann","not":[{"agent_id":"x"}],"AND":[{"not":{"tag":"x"}}]}`:           nil, // an object is metadata
+		`{"user_id":"ann","and":["x"]}`:                                                    nil,
 	} {
 		list := callMem0(t, b, "one", "POST", "/v3/memories/", `{"filters":`+filters+`}`).Want(200)
 		if got := list.Texts("results.*.memory"); !slices.Equal(got, want) || list.Number("count") != float64(len(want)) {
@@ -210,9 +217,9 @@ func TestMem0Filters(t *testing.T) {
 		`{"user_id":{"ne":"ann"}}`, `{"user_id":{"contains":"a"}}`, `{"user_id":{"icontains":"a"}}`, `{"user_id":["*"]}`, `{"user_id":null}`, `{"metadata":{"n":1}}`, `{"created_at":{"gte":"2020-01-01"}}`,
 		// What is not known.
 		`{"user_id":"ann","AND":{}}`, `{"user_id":"ann","AND":[]}`, `{"user_id":"ann","OR":[{}]}`, `{"user_id":"ann","agent_id":{"like":"x"}}`,
-		`{"user_id":"ann","agent_id":{"gt":"x"}}`, `{"user_id":"ann","agent_id":{}}`, `{"user_id":7}`, `{"user_id":""}`, `{"user_id":"a\u0007"}`, `{"user_id":"ann","metadata":{}}`,
+		`{"user_id":"ann","agent_id":{"gt":"x"}}`, `{"user_id":"ann","agent_id":{}}`, `{"user_id":7}`, `{"user_id":""}`, `{"user_id":"a\u0007"}`, `{"user_id":"ann","metadata":{"n":{}}}`,
 		`{"user_id":"ann","metadata":{"n":{"gt":true}}}`, `{"user_id":"ann","metadata":{"n":{"eq":[1]}}}`, `{"user_id":"ann","created_at":"soon"}`, `{"user_id":"ann","created_at":{"icontains":"2026"}}`,
-		`{"user_id":{"in":[]}}`, `{"user_id":{"in":[` + strings.TrimSuffix(many, `,"`) + `]}}`, `{"user_id":"ann","NOT":"x"}`, `{"and":[{"user_id":"ann"}]}`, `{"user_id":"` + strings.Repeat("x", 257) + `"}`,
+		`{"user_id":{"in":[]}}`, `{"user_id":{"in":[` + strings.TrimSuffix(many, `,"`) + `]}}`, `{"user_id":"ann","NOT":"x"}`, `{"and":"ann"}`, `{"user_id":"` + strings.Repeat("x", 257) + `"}`,
 		strings.Repeat(`{"AND":[`, 20) + `{"user_id":"ann"}` + strings.Repeat(`]}`, 20),
 	} {
 		for _, call := range []string{"/v3/memories/", "/v3/memories/search/", "/v2/memories/", "/search", "/v1/memories/search/"} {
@@ -382,6 +389,7 @@ func TestMem0NeverDeletesAll(t *testing.T) {
 		"", "?user_id=", "?user_id=*", "?user_id=ann&agent_id=*", "?filters=", "?filters=%7B%7D", "?filters=all", "?filters=%7B%27user_id%27%3A", "?filters=%7B%27user_id%27%3A+%27*%27%7D", "?filters=%7B%27NOT%27%3A+%5B%7B%27user_id%27%3A+%27ann%27%7D%5D%7D",
 		"?filters=%7Buser_id%3A+%27ann%27%7D", "?filters=" + url.QueryEscape(`{'user_id': 'ann'} or 1`), "?filters=" + url.QueryEscape(`{'user_id': 'ann', 'user_id': 'bea'}`), "?filters=" + url.QueryEscape(`{'user_id': 'ann', 'color': 1}`),
 		"?filters=" + url.QueryEscape(`{'user_id': 'ann', 'NOT': [{'OR': [{'color': 1}]}]}`),
+		"?filters=" + url.QueryEscape(`{"user_id":"ann","metadata":{}}`), "?filters=" + url.QueryEscape(`{"user_id":"ann","or":[{"color":1}]}`),
 		"?filters=" + url.QueryEscape(`None`), "?filters=" + url.QueryEscape(`['user_id']`), "?user_id=ann&filters=x",
 	} {
 		if got := callMem0(t, b, "one", "DELETE", "/v1/memories/"+query, ""); got.Code != 400 && got.Code != 422 {

@@ -279,17 +279,36 @@ func nameless(v any) string {
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			_, isField := fields[key]
 			_, isID := kindOf(key)
-			switch {
-			case key == "AND" || key == "OR" || key == "NOT":
+			switch m, isObject := v[key].(map[string]any); {
+			case connective(key, v[key]) != "":
 				if name := nameless(v[key]); name != "" {
 					return name
 				}
+			case key == attrMetadata && isObject && len(m) == 0:
+				return key // all that a mistake left of a condition
 			case !isField && !isID && key != attrMetadata && key != fieldUpdated && key != fieldKeywords:
 				return key
 			}
 		}
 	}
 	return ""
+}
+
+// connective returns AND, OR or NOT for a name that connects conditions; "" for another one. In lower case it may be a name of the
+// metadata, but not before a list of objects.
+func connective(key string, v any) string {
+	switch name := strings.ToUpper(key); {
+	case name != "AND" && name != "OR" && name != "NOT":
+		return ""
+	case key == name:
+		return name
+	default:
+		list, _ := v.([]any)
+		if len(list) == 0 || slices.ContainsFunc(list, func(one any) bool { _, isObject := one.(map[string]any); return !isObject }) {
+			return ""
+		}
+		return name
+	}
 }
 
 func parseFilter(v any, path string, depth int) (condition, error) {
@@ -307,10 +326,10 @@ func parseFilter(v any, path string, depth int) (condition, error) {
 		at := path + "." + key
 		var c condition
 		var err error
-		switch key {
-		case "AND", "OR", "NOT":
-			c, err = parseList(key, m[key], at, depth)
-		case attrMetadata:
+		switch name := connective(key, m[key]); {
+		case name != "":
+			c, err = parseList(name, m[key], at, depth)
+		case key == attrMetadata:
 			c, err = parseMetadata(m[key], at)
 		default:
 			c, err = parseField(key, m[key], at)
@@ -420,7 +439,7 @@ func testKeywords(op filter.Op, values []any, path string) (condition, error) {
 // parseNames parses the condition on a member of the metadata. An object without operators has conditions on its members.
 func parseNames(names []string, v any, path string) (condition, error) {
 	m, ok := v.(map[string]any)
-	if !ok || slices.ContainsFunc(slices.Collect(maps.Keys(m)), func(name string) bool { _, isOperator := operators[name]; return isOperator }) {
+	if !ok || slices.ContainsFunc(slices.Collect(maps.Keys(m)), func(name string) bool { _, isOperator := operators[name]; return isOperator || name == opNotIn }) {
 		return parseTests(v, path, func(op filter.Op, values []any) (condition, error) {
 			return testField(&filter.Leaf{Field: filter.Attributes, Path: names, Op: op}, values, path)
 		})
@@ -443,13 +462,20 @@ func parseNames(names []string, v any, path string) (condition, error) {
 }
 
 func parseMetadata(v any, path string) (condition, error) {
-	if _, ok := v.(map[string]any); !ok {
-		return nil, malformed("%s: must be an object, not empty", path)
+	m, ok := v.(map[string]any)
+	switch {
+	case !ok:
+		return nil, malformed("%s: must be an object", path)
+	case len(m) == 0:
+		return allOf{}, nil
 	}
 	return parseNames([]string{attrMetadata}, v, path)
 }
 
-// operators are mem0's, by their names.
+// opNotIn excludes what "in" selects.
+const opNotIn = "nin"
+
+// operators are mem0's, by their names, all but [opNotIn].
 var operators = map[string]filter.Op{
 	"eq": filter.Eq, "ne": filter.Ne, "gt": filter.Gt, "gte": filter.Gte, "lt": filter.Lt, "lte": filter.Lte, "in": filter.In,
 	"contains": filter.Contains, "icontains": filter.IContains,
@@ -468,8 +494,12 @@ func parseTests(v any, path string, test func(op filter.Op, values []any) (condi
 		var all allOf
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			op, ok := operators[name]
+			if name == opNotIn {
+				op, ok = filter.In, true
+			}
 			if !ok {
-				return nil, malformed("%s: the operator %q is not known; it can be %s", path, clip.Runes(name, 40), strings.Join(slices.Sorted(maps.Keys(operators)), ", "))
+				known := append(slices.Sorted(maps.Keys(operators)), opNotIn)
+				return nil, malformed("%s: the operator %q is not known; it can be %s", path, clip.Runes(name, 40), strings.Join(known, ", "))
 			}
 			values := []any{v[name]}
 			if list, isList := v[name].([]any); op == filter.In && isList {
@@ -478,6 +508,9 @@ func parseTests(v any, path string, test func(op filter.Op, values []any) (condi
 			c, err := test(op, values)
 			if err != nil {
 				return nil, err
+			}
+			if name == opNotIn {
+				c = noneOf{c}
 			}
 			all = append(all, c)
 		}
