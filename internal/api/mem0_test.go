@@ -373,6 +373,21 @@ func TestMem0ReadsAllForms(t *testing.T) {
 	}
 }
 
+// Lists are by the time that they show, the newest first, whenever a memory was written.
+func TestMem0ListsByTime(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	for text, at := range map[string]string{"Third.": "2023-11-01", "First.": "2025-10-01", "Second.": "2024-10-01"} {
+		callMem0(t, b, "one", "POST", "/v3/memories/add/", `{"infer":false,"user_id":"ann","messages":"`+text+`","timestamp":"`+at+`T10:00:00Z"}`).Want(200)
+	}
+	for _, size := range []string{"?page_size=3", "?page=1&page_size=2"} {
+		got := callMem0(t, b, "one", "POST", "/v3/memories/"+size, `{"filters":{"user_id":"ann"}}`).Want(200).Texts("results.*.memory")
+		if want := []string{"First.", "Second.", "Third."}[:len(got)]; len(got) < 2 || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", size, got, want)
+		}
+	}
+}
+
 // TestMem0NeverDeletesAll: a delete says of whom, in a form that is understood.
 func TestMem0NeverDeletesAll(t *testing.T) {
 	t.Parallel()

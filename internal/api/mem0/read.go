@@ -442,7 +442,9 @@ func (s *Service) replyList(ctx context.Context, r *route.Request, as shape, bod
 	if err != nil {
 		return route.Reply{}, err
 	}
-	slices.SortStableFunc(all, func(a, b recallNote) int { return bytes.Compare(b.note.ID[:], a.note.ID[:]) })
+	slices.SortStableFunc(all, func(a, b recallNote) int {
+		return cmp.Or(createdAt(b.note).Compare(createdAt(a.note)), bytes.Compare(b.note.ID[:], a.note.ID[:]))
+	})
 	found := []Memory{}
 	for _, n := range pageOf(all, page, size) {
 		found = append(found, render(n.of, n.note))
