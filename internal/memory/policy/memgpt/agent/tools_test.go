@@ -10,6 +10,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
 // forecast returns a tool that the caller runs.
@@ -32,6 +34,22 @@ func ownTool(t *testing.T, b *apptest.System, c string, tool args) string {
 	id := b.Call(t, "one", "POST", "/v1/tools", apptest.JSON(t, tool)).Want(201).Text("id")
 	b.Call(t, "one", "POST", c+"/tools/attach", apptest.JSON(t, args{"tool": id})).Want(200)
 	return id
+}
+
+// A credential of some ids reaches the collections with these, and no tool of the tenant.
+func TestOwnToolsOfTheTenantAlone(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	whole := b.Scopes["one"]
+	whole.Scope = grant.Limited(whole.Scope.Tenant(), whole.Scope.Agent(), tenant.Limit{User: "ida@example.com"}, "key:ida", tenant.NotesRead, tenant.NotesWrite)
+	b.Scopes["ida"] = whole
+	id := b.Call(t, "one", "POST", "/v1/tools", apptest.JSON(t, forecast(nil))).Want(201).Text("id")
+	if got := b.Call(t, "ida", "GET", "/v1/tools", "").Want(200); got.Length("items") != 0 {
+		t.Errorf("%s", got.Body)
+	}
+	for _, ref := range []string{id, "forecast"} {
+		b.Call(t, "ida", "GET", "/v1/tools/"+ref, "").Refused(404, fault.NotFound, "")
+	}
 }
 
 // Tools of a tenant are kept, changed and deleted by its administrators; others see them.

@@ -87,18 +87,24 @@ func (v *Service) Create(ctx context.Context, s tenant.Scope, name string, c Cha
 	return v.store.CreateOwnTool(ctx, s, t, memory.AuditEntry{Action: "tool.create", Detail: map[string]any{"name": name}})
 }
 
-// Get returns a tool by id or name (notes:read).
+// Get returns a tool by id or name (notes:read). A scope that is limited to the collections of some ids sees none.
 func (v *Service) Get(ctx context.Context, s tenant.Scope, ref string) (memory.OwnTool, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return memory.OwnTool{}, err
 	}
+	if !s.Limit().IsZero() {
+		return memory.OwnTool{}, fault.Missing("tool")
+	}
 	return v.store.OwnTool(ctx, s, ref)
 }
 
-// List returns a page of tools by name, after a name (notes:read).
+// List returns a page of tools by name, after a name (notes:read); none as Get.
 func (v *Service) List(ctx context.Context, s tenant.Scope, after string, limit int) ([]memory.OwnTool, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {
 		return nil, err
+	}
+	if !s.Limit().IsZero() {
+		return nil, nil
 	}
 	return v.store.ListOwnTools(ctx, s, after, limit)
 }
