@@ -426,11 +426,11 @@ func origins(n *memory.Note) []uuid.UUID {
 // isDerivedFromShown reports whether a hit says hardly more than what is shown of the same source: a fact whose
 // message is shown, or a message whose facts are.
 func (p *packer) isDerivedFromShown(n *memory.Note) bool {
-	if len(p.shownTerms) == 0 {
+	from := slices.DeleteFunc(origins(n), func(id uuid.UUID) bool { return p.shownTerms[id] == nil })
+	if len(from) == 0 {
 		return false
 	}
-	terms, from := text.Terms(quote.Words(n.Content)), origins(n)
-	covered := 0
+	terms, covered := text.Terms(quote.Words(n.Content)), 0
 	for _, t := range terms {
 		if slices.ContainsFunc(from, func(id uuid.UUID) bool { return p.shownTerms[id][t] }) {
 			covered++
