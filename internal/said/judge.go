@@ -1,12 +1,12 @@
 package said
 
 import (
+	_ "embed" // names of signs
 	"math"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/runenames"
 
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -123,7 +123,7 @@ func (s *Sentence) spelled() string {
 		switch {
 		case unicode.Is(unicode.So, r):
 			sign = begun
-			b.WriteString(" " + strings.ToLower(runenames.Name(r)) + " ")
+			b.WriteString(" " + signNames()[r] + " ")
 			continue
 		case unicode.IsLetter(r):
 			begun, between = true, between || sign
@@ -137,6 +137,22 @@ func (s *Sentence) spelled() string {
 	}
 	return b.String()
 }
+
+// signs has the names of emoji and their like in Unicode, a line each, in small letters: all names would be a megabyte of the
+// program.
+//
+//go:embed signs.txt
+var signs string
+
+// signNames returns the names of signs; "" of a rare one.
+var signNames = sync.OnceValue(func() map[rune]string {
+	out := map[rune]string{}
+	for line := range strings.Lines(signs) {
+		r, size := utf8.DecodeRuneInString(line)
+		out[r] = strings.TrimSpace(line[size:])
+	}
+	return out
+})
 
 // variation is behind a sign that is shown as an emoji, joiner between signs that are shown as one.
 const (

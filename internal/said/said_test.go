@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/text/unicode/runenames"
 )
 
 // TestSentences: a web address is one word, a quotation belongs to one sentence, and what is pasted is left out.
@@ -139,5 +141,18 @@ func TestWordsOfOthers(t *testing.T) {
 				t.Errorf("%q: %q is of somebody else: %t", text, all[i].Text, all[i].IsUntold())
 			}
 		}
+	}
+}
+
+// Names of signs are those of Unicode.
+func TestSignNames(t *testing.T) {
+	t.Parallel()
+	for r, name := range signNames() {
+		if want := strings.ToLower(runenames.Name(r)); name != want {
+			t.Errorf("%c: %q, want %q", r, name, want)
+		}
+	}
+	if n := len(signNames()); n < 1000 || signNames()['💔'] != "broken heart" {
+		t.Errorf("%d names", n)
 	}
 }
