@@ -24,13 +24,21 @@ const (
 // or said by somebody else. With an error, the sentences are unchanged.
 func Judge(sentences []Sentence, embed Embed) error {
 	var texts []string
+	var takes []func(*Kinds) // of each of texts
+	ask := func(text string, take func(*Kinds)) { texts, takes = append(texts, text), append(takes, take) }
 	some := sentences[:min(len(sentences), mostJudged)]
 	for i := range some {
-		texts = append(texts, some[i].judged())
-		for _, other := range []string{some[i].clause(), some[i].spelled()} {
-			if other != "" {
-				texts = append(texts, other)
-			}
+		s := &some[i]
+		ask(s.judged(), func(k *Kinds) { s.Kinds = k })
+		if clause := s.clause(); clause != "" {
+			ask(clause, func(k *Kinds) { s.opened = k })
+		}
+		if spelled := s.spelled(); spelled != "" {
+			ask(spelled, func(k *Kinds) {
+				if s.Kinds != nil && k != nil {
+					s.Kinds.States = max(s.Kinds.States, k.States)
+				}
+			})
 		}
 	}
 	if len(texts) == 0 {
@@ -40,22 +48,8 @@ func Judge(sentences []Sentence, embed Embed) error {
 	if err != nil || len(made) != len(texts) {
 		return err
 	}
-	for i := range some {
-		s := &some[i]
-		next := func() *Kinds {
-			k := KindsOf(texts[0], made[0])
-			texts, made = texts[1:], made[1:]
-			return k
-		}
-		s.Kinds = next()
-		if s.clause() != "" {
-			s.opened = next()
-		}
-		if s.spelled() != "" {
-			if by := next(); s.Kinds != nil && by != nil {
-				s.Kinds.States = max(s.Kinds.States, by.States)
-			}
-		}
+	for i, take := range takes {
+		take(KindsOf(texts[i], made[i]))
 	}
 	markHanded(some)
 	markQuoted(some)

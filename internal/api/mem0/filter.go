@@ -439,7 +439,7 @@ func testKeywords(op filter.Op, values []any, path string) (condition, error) {
 // parseNames parses the condition on a member of the metadata. An object without operators has conditions on its members.
 func parseNames(names []string, v any, path string) (condition, error) {
 	m, ok := v.(map[string]any)
-	if !ok || slices.ContainsFunc(slices.Collect(maps.Keys(m)), func(name string) bool { _, isOperator := operators[name]; return isOperator || name == opNotIn }) {
+	if !ok || slices.ContainsFunc(slices.Collect(maps.Keys(m)), func(name string) bool { _, isOperator := operators[name]; return isOperator }) {
 		return parseTests(v, path, func(op filter.Op, values []any) (condition, error) {
 			return testField(&filter.Leaf{Field: filter.Attributes, Path: names, Op: op}, values, path)
 		})
@@ -472,13 +472,16 @@ func parseMetadata(v any, path string) (condition, error) {
 	return parseNames([]string{attrMetadata}, v, path)
 }
 
-// opNotIn excludes what "in" selects.
-const opNotIn = "nin"
+// operator is one of mem0's: what is compared, or what it excludes.
+type operator struct {
+	op       filter.Op
+	excludes bool
+}
 
-// operators are mem0's, by their names, all but [opNotIn].
-var operators = map[string]filter.Op{
-	"eq": filter.Eq, "ne": filter.Ne, "gt": filter.Gt, "gte": filter.Gte, "lt": filter.Lt, "lte": filter.Lte, "in": filter.In,
-	"contains": filter.Contains, "icontains": filter.IContains,
+// operators are mem0's, by their names.
+var operators = map[string]operator{
+	"eq": {op: filter.Eq}, "ne": {op: filter.Ne}, "gt": {op: filter.Gt}, "gte": {op: filter.Gte}, "lt": {op: filter.Lt}, "lte": {op: filter.Lte},
+	"in": {op: filter.In}, "nin": {filter.In, true}, "contains": {op: filter.Contains}, "icontains": {op: filter.IContains},
 }
 
 // parseTests parses the value of a field: a value, "*" for any, null for none, a list for one of several, or an object
@@ -493,23 +496,19 @@ func parseTests(v any, path string, test func(op filter.Op, values []any) (condi
 	case map[string]any:
 		var all allOf
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			op, ok := operators[name]
-			if name == opNotIn {
-				op, ok = filter.In, true
-			}
+			is, ok := operators[name]
 			if !ok {
-				known := append(slices.Sorted(maps.Keys(operators)), opNotIn)
-				return nil, malformed("%s: the operator %q is not known; it can be %s", path, clip.Runes(name, 40), strings.Join(known, ", "))
+				return nil, malformed("%s: the operator %q is not known; it can be %s", path, clip.Runes(name, 40), strings.Join(slices.Sorted(maps.Keys(operators)), ", "))
 			}
 			values := []any{v[name]}
-			if list, isList := v[name].([]any); op == filter.In && isList {
+			if list, isList := v[name].([]any); is.op == filter.In && isList {
 				values = list
 			}
-			c, err := test(op, values)
+			c, err := test(is.op, values)
 			if err != nil {
 				return nil, err
 			}
-			if name == opNotIn {
+			if is.excludes {
 				c = noneOf{c}
 			}
 			all = append(all, c)

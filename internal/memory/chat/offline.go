@@ -43,23 +43,25 @@ func (s *Service) answerOffline(ctx context.Context, scope tenant.Scope, v memor
 	if err != nil {
 		return nil, err
 	}
-	if len(found.Hits) == 0 || !belongs(&found, q) {
+	sure := belongs(&found, q)
+	if len(found.Hits) == 0 || !sure {
 		// Where a policy recalls only what it has learned, what was just said is in the messages.
 		said, err := s.search(ctx, scope, v, dialogue, memory.KindMessage)
 		if err != nil {
 			return nil, err
 		}
-		if len(found.Hits) == 0 || len(said.Hits) > 0 && belongs(&said, q) {
-			found = said
+		if fits := belongs(&said, q); len(found.Hits) == 0 || len(said.Hits) > 0 && fits {
+			found, sure = said, fits
 		}
 	}
 	a.Degraded, a.Answerable = found.Degraded, found.Answerable
 	first, most := offlineFound, offlineHits
 	switch {
-	case isWithheld(&found, q):
+	case sure:
+	case q.MinAnswerable != nil || *found.Answerable == 0: // the caller asked for better, or nothing in the question can be matched
 		a.Withheld = "what was found hardly belongs to the question"
 		return a, nil
-	case !belongs(&found, q):
+	default:
 		first, most = offlineUnsure, offlineNearest
 	}
 	var b strings.Builder
@@ -109,11 +111,6 @@ func belongs(found *recall.Result, q *Question) bool {
 		return *found.Answerable >= *q.MinAnswerable
 	}
 	return *found.Answerable >= offlineMin || sharesWords(q.Turns[len(q.Turns)-1].Content, found.Hits)
-}
-
-// isWithheld reports whether nothing of what was found is shown: the caller asked for better, or nothing in the question can be matched.
-func isWithheld(found *recall.Result, q *Question) bool {
-	return !belongs(found, q) && (q.MinAnswerable != nil || *found.Answerable == 0)
 }
 
 // sharesWords reports whether a hit has a word of the question that is not a name of a speaker.
