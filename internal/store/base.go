@@ -23,8 +23,8 @@ func NewBase(t Transactions, now func() time.Time) Base { return Base{t, now} }
 
 // Transactions runs functions on sessions of an engine.
 type Transactions interface {
-	// Reading runs fn with a session of a tenant, zero for rows of no tenant. Each statement sees
-	// the newest commit. fn may run more than once.
+	// Reading runs fn with a session of a tenant, zero for rows of no tenant. What one statement reads is
+	// of one commit; an engine that reads layers by a statement each reads all of fn in one. fn may run more than once.
 	Reading(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, Session) error) error
 	// ReadingPast is Reading for rows that layers have up to their bounds, and that were not erased at their epochs. The session may
 	// be one of a server that is behind, but has these.

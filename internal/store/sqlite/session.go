@@ -414,9 +414,9 @@ func (s *Store) transaction(ctx context.Context, q *session, fn func(context.Con
 // transactions implements store.Transactions.
 type transactions struct{ store *Store }
 
-// Reading implements store.Transactions.
+// Reading implements store.Transactions. Layers are read one after the other; in one snapshot, none of them is flattened between.
 func (t transactions) Reading(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, store.Session) error) error {
-	return t.store.reading(ctx, tenantID, func(ctx context.Context, q *session) error { return fn(ctx, q) })
+	return t.store.snapshot(ctx, tenantID, func(ctx context.Context, q *session) error { return fn(ctx, q) })
 }
 
 // ReadingPast implements store.Transactions: there is one file.

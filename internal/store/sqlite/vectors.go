@@ -48,7 +48,7 @@ func (s *Store) CountVectors(ctx context.Context, sc tenant.Scope, v memory.View
 	if err := v.Check(sc); err != nil {
 		return 0, 0, err
 	}
-	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+	err = s.snapshot(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		for i, l := range v.Layers {
 			hidden, args := hiddenNotes(sc.Tenant(), v.Layers[:i])
 			args = append([]any{2 * dim, 2 * dim, embedder, sc.Tenant(), l.Collection, l.Bound, l.Bound}, args...)
