@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/covered"
@@ -45,14 +46,15 @@ func (o *Origins) Turns(ctx context.Context, hit FoundNote) ([]string, error) {
 	})
 }
 
-// derivedMetrics returns the metrics for hits that may be derived notes: recall within each budget
-// of tokens, and the share of the answer in the first ten texts.
+// derivedMetrics returns the metrics for hits that may be derived notes: recall within each budget of tokens, and of the first
+// ten texts recall, tokens, and the share of the answer. A hit longer than a budget ends it: where hits are whole
+// exchanges of a thousand tokens, only the first ten tell something.
 func derivedMetrics(budgets []int) []string {
 	var out []string
 	for _, b := range budgets {
 		out = append(out, budgetMetric(b))
 	}
-	return append(out, answerMetric)
+	return append(out, "recall@10", "tokens@10", answerMetric)
 }
 
 // AskDerived asks like Ask, but counts the turns that hits cover through their sources. A hit costs
@@ -81,6 +83,11 @@ func (b *Bench) AskDerived(ctx context.Context, v Variant) ([]Row, error) {
 				texts[i] += shown[j].rendered()
 			}
 		}
+		first := texts[:min(10, len(texts))]
+		tokens := 0
+		for _, text := range first {
+			tokens += Tokens(text)
+		}
 		scores := [2]Score{}
 		for i, gold := range [][]string{q.Gold, q.Audited} {
 			for _, budget := range b.Data.Budgets {
@@ -93,7 +100,8 @@ func (b *Bench) AskDerived(ctx context.Context, v Variant) ([]Row, error) {
 				}
 				scores[i] = append(scores[i], coveredShare(turns, gold))
 			}
-			scores[i] = append(scores[i], answerIn(texts[:min(10, len(texts))], q.Answer))
+			inFirst := coveredShare(slices.Concat(covers[:len(first)]...), gold)
+			scores[i] = append(scores[i], inFirst, float64(tokens), answerIn(first, q.Answer))
 		}
 		return r, scores[0], scores[1], nil
 	})

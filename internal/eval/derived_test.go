@@ -96,10 +96,10 @@ func TestAskDerived(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := rows[0].Score, (Score{0.5, 1, 1}); !slices.Equal(got, want) {
-		t.Errorf("recall within 10 and 30 tokens and answer %v, want %v", got, want)
+	if got, want := rows[0].Score, (Score{0.5, 1, 1, 15, 1}); !slices.Equal(got, want) {
+		t.Errorf("recall within 10 and 30 tokens, of the first ten, their tokens, and answer %v, want %v", got, want)
 	}
-	if got, want := rows[0].Audited, (Score{1, 1, 1}); !slices.Equal(got, want) {
+	if got, want := rows[0].Audited, (Score{1, 1, 1, 15, 1}); !slices.Equal(got, want) {
 		t.Errorf("audited %v, want %v", got, want)
 	}
 	if f.reads != 0 {

@@ -239,7 +239,7 @@ func RegressionsSince(dir string, later *Result) ([]string, error) {
 }
 
 // shownMetrics are the columns of the printed table. It leaves out those that a run lacks.
-var shownMetrics = []string{"recall@5", "recall@10", "recall@20", "recall@50", "all@10", "MRR", "nDCG@10", "recall@500t", "recall@1000t", "recall@2000t", "recall@8000t", "cost@10", answerMetric,
+var shownMetrics = []string{"recall@5", "recall@10", "recall@20", "recall@50", "all@10", "MRR", "nDCG@10", "recall@500t", "recall@1000t", "recall@2000t", "recall@8000t", "cost@10", "tokens@10", answerMetric,
 	"answer@500t", "answer@1000t", "answer@2000t", "tokens@500t", "tokens@1000t", "tokens@2000t"}
 
 // PrintTables writes the results of one data set. Results with equal metrics share a table.
