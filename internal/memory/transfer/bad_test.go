@@ -328,12 +328,14 @@ func TestMessagesOfOtherPrograms(t *testing.T) {
 		`{"messages":[{"from":"Jürgen","date":"2023-11-14T22:13:20Z","text":"Grüße"}]}`,
 		`{"messages":[{"sender":{"name":"Jürgen"},"created_at":1700000000,"content":"Grüße"}]}`,
 		`{"messages":[{"author":"Jürgen","timestamp":"2023-11-14T23:13:20+01:00","content":[{"type":"text","text":"Grüße"}]}]}`,
+		`[{"sender":"Jürgen","timestamp":1700000000,"text":"Grüße"}]`,
+		`{"from":{"name":"Jürgen"},"created_at":"2023-11-14T22:13:20Z","content":"Grüße"}`,
 	} {
 		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		out, report, err := translate(t, at, Options{})
-		if err != nil || report.Format != "messages" || len(report.People) != 1 || report.People[0].Name != "Jürgen" ||
+		if err != nil || report.Messages != 1 || report.Sessions != 1 || len(report.People) != 1 || report.People[0].Name != "Jürgen" ||
 			!strings.Contains(out, `"Grüße"`) || report.From[:4] != "2023" || report.Undated != 0 {
 			t.Errorf("%s: %v\n%s%+v", text, err, out, report)
 		}

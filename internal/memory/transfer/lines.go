@@ -12,8 +12,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
-// lines reads lines of JSON, or a JSON list, of messages ("role" and "content"), of conversations ("messages"), and of notes
-// ("content"): what an export of slipbox has, and what programs write.
+// lines reads lines of JSON, or a JSON list, of messages ("role" and "content", or an author and a time), of conversations
+// ("messages"), and of notes ("content"): what an export of slipbox has, and what programs write.
 type lines struct {
 	file string
 	list bool
@@ -56,20 +56,21 @@ func isLines(s *Source) bool {
 	}
 	head := strings.TrimSpace(s.head(name))
 	inner := strings.TrimSpace(strings.TrimPrefix(head, "["))
-	d := json.NewDecoder(strings.NewReader(inner))
-	var members map[string]json.RawMessage
 	if !strings.HasPrefix(inner, "{") {
 		return false
 	}
-	if d.Decode(&members) != nil { // a line that is longer than what was looked at
+	var value json.RawMessage
+	if json.NewDecoder(strings.NewReader(inner)).Decode(&value) != nil { // a line that is longer than what was looked at
 		return len(inner) > sniffed/2 && (begins(inner, '{', "role", "content") || begins(inner, '{', "messages", "role"))
 	}
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(value, &members)
 	_, content := members["content"]
 	var first anyLine // one without role and name is of a format that is not known
 	_ = json.Unmarshal(firstMessage(inner), &first)
 	messages := first.Role+first.Name != "" || bytes.HasPrefix(bytes.TrimSpace(members["messages"]), []byte("[]"))
 	_, chat := members["name"] // an export of one chat has a name, and is not a line
-	return content || messages && !chat
+	return content || messages && !chat || isAuthored(value)
 }
 
 func (t *lines) index(r *reading) ([]piece, error) {
@@ -119,6 +120,8 @@ func (t *lines) read(r *reading, _ piece) error {
 			return t.conversation(r, &l, n)
 		case l.Role != "":
 			return t.said(r, &l, raw, scalar(l.Session))
+		case isAuthored(raw):
+			return t.written(r, &l, raw)
 		case l.Content != nil:
 			return t.noted(r, &l, raw)
 		}
@@ -169,6 +172,19 @@ func (t *lines) said(r *reading, l *anyLine, raw json.RawMessage, session string
 	m.attributes = more.Attributes
 	if m.role == "user" && m.name != "" {
 		m.role = "" // a person, of whom there may be several
+	}
+	return r.message(m)
+}
+
+// written passes a message of a program on that names authors. A day is a session, unless the program says which.
+func (t *lines) written(r *reading, l *anyLine, raw json.RawMessage) error {
+	var a authored
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return err
+	}
+	m := message{id: scalar(a.ID), name: a.author(), session: scalar(l.Session), at: a.at(r.Zone), text: a.words()}
+	if m.session == "" {
+		m.session = headOf(r.source.name, 180) + " " + m.at.Format(time.DateOnly)
 	}
 	return r.message(m)
 }
