@@ -3860,7 +3860,7 @@ type SearchQuery struct {
 	// Rerank `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
 	Rerank *RerankMode `json:"rerank,omitempty"`
 
-	// TokenBudget Leave out the last hits until the texts fit.
+	// TokenBudget Leave out the last hits until the texts fit. An exchange that does not fit is shown as the message that was found.
 	TokenBudget *int `json:"token_budget,omitempty"`
 
 	// Vector A vector of the collection's embedder.
@@ -3938,7 +3938,7 @@ type SearchRequest struct {
 	// Rerank `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
 	Rerank *RerankMode `json:"rerank,omitempty"`
 
-	// TokenBudget Leave out the last hits until the texts fit.
+	// TokenBudget Leave out the last hits until the texts fit. An exchange that does not fit is shown as the message that was found.
 	TokenBudget *int `json:"token_budget,omitempty"`
 
 	// Vector A vector of the collection's embedder.

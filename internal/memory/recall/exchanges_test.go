@@ -85,3 +85,21 @@ func TestExchangesReadWhatTheyShow(t *testing.T) {
 		}
 	}
 }
+
+// TestExchangeBeyondABudget: of an exchange that does not fit into a budget of tokens, the message that was found is shown alone.
+func TestExchangeBeyondABudget(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.addWithReading("talk", memory.Reading{Kinds: []memory.Kind{memory.KindMessage}, PieceChars: 1000})
+	r.addExchanges(c, 3, "Where is the ferry")
+	for _, test := range []struct{ budget, hits, exchanges int }{{1000, 3, 3}, {20, 2, 1}, {7, 1, 0}, {1, 0, 0}} {
+		exchanges := 0
+		out := r.search(c, recall.Query{Text: "ferry", K: 3, TokenBudget: test.budget})
+		for i := range out.Hits {
+			exchanges += min(1, len(out.Hits[i].Exchange))
+		}
+		if len(out.Hits) != test.hits || exchanges != test.exchanges {
+			t.Errorf("within %d tokens there are %d hits, %d of them with their exchange; want %d, %d", test.budget, len(out.Hits), exchanges, test.hits, test.exchanges)
+		}
+	}
+}

@@ -6042,7 +6042,7 @@ export interface components {
              * @description Leave out hits with a lower score.
              */
             min_score?: number;
-            /** @description Leave out the last hits until the texts fit. */
+            /** @description Leave out the last hits until the texts fit. An exchange that does not fit is shown as the message that was found. */
             token_budget?: number;
             /** @default auto */
             profile?: components["schemas"]["RankingProfile"];
@@ -6105,7 +6105,7 @@ export interface components {
              * @description Leave out hits with a lower score.
              */
             min_score?: number;
-            /** @description Leave out the last hits until the texts fit. */
+            /** @description Leave out the last hits until the texts fit. An exchange that does not fit is shown as the message that was found. */
             token_budget?: number;
             /** @default auto */
             profile?: components["schemas"]["RankingProfile"];
