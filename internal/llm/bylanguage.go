@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"unicode"
 
@@ -14,9 +15,8 @@ import (
 
 // ByLanguage is the embedder that reads English with the encoder for English, and every other language with the one
 // for many, whose output is turned into the space of the first. So all of its vectors compare with each other, also
-// those of a question and a note in two languages, and an English text costs what the smaller encoder costs. A text
-// whose language does not show counts as English if all of its letters are Latin. Keywords and tags of a note say
-// nothing of its language.
+// those of a question and a note in two languages, and an English text costs what the smaller encoder costs. [IsEnglish]
+// decides. Keywords and tags of a note say nothing of its language.
 //
 // The weights of the second encoder are read for the first text that needs them.
 type ByLanguage struct {
@@ -70,12 +70,22 @@ func (b *ByLanguage) EmbedQueries(ctx context.Context, s tenant.Scope, texts []s
 
 // split hands each encoder its texts in one call.
 func (b *ByLanguage) split(texts []string, embed func(l *Local, texts []string) ([]memory.Embedding, error)) ([]memory.Embedding, error) {
+	english := make([]bool, len(texts))
+	for i, t := range texts {
+		if english[i] = maybeEnglish(memory.Prose(t)); !english[i] {
+			continue
+		}
+		// Without the encoder, which has the vocabulary, the call for this text says why.
+		if e, err := b.english.encoder(); err == nil {
+			english[i] = IsEnglish(e, memory.Prose(t))
+		}
+	}
 	out := make([]memory.Embedding, len(texts))
 	for _, l := range []*Local{b.english, b.others} {
 		var own []string
 		var places []int
 		for i, t := range texts {
-			if IsEnglish(memory.Prose(t)) == (l == b.english) {
+			if english[i] == (l == b.english) {
 				own, places = append(own, t), append(places, i)
 			}
 		}
@@ -95,11 +105,39 @@ func (b *ByLanguage) split(texts []string, embed func(l *Local, texts []string) 
 
 var _ memory.QueryEmbedder = (*ByLanguage)(nil)
 
-// IsEnglish reports whether the encoder for English reads a text. It knows the letters of no other script, which a
-// sentence in Chinese with English words has.
-func IsEnglish(s string) bool {
+// maybeEnglish reports whether no other language or script shows in a text. The encoder for English knows the letters of
+// no other script, which a sentence in Chinese with English words has.
+func maybeEnglish(s string) bool {
 	lang, sure := text.Guess(s)
-	return lang == text.English && (sure || !strings.ContainsFunc(s, func(r rune) bool {
-		return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r)
-	}))
+	return lang == text.English && (sure || !strings.ContainsFunc(s, isForeign))
+}
+
+func isForeign(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }
+
+// IsEnglish reports whether the encoder for English reads a text. Its vocabulary has nearly all English words whole, and
+// breaks those of other languages into pieces. A further piece of a word counts one against English, a function word of another
+// language two, one of English three for it. The root of the number of words is for English as well, so that a name, which may be
+// broken, does not decide. docs/decisions/0113 has the figures.
+func IsEnglish(e *encoder.Encoder, s string) bool {
+	if !maybeEnglish(s) {
+		return false
+	}
+	_, _, pieces := e.Pieces(s, false)
+	words, further := 0, 0
+	for i, p := range pieces {
+		switch word := s[p.Start:p.End]; {
+		case !strings.ContainsFunc(word, unicode.IsLetter):
+		case strings.ContainsFunc(word, isForeign):
+			further++
+		case i > 0 && pieces[i-1].Start == p.Start:
+			further++
+		default:
+			words++
+		}
+	}
+	if words > 0 {
+		s = s[:pieces[len(pieces)-1].End]
+	}
+	english, other := text.FunctionWords(s)
+	return float64(3*english-2*other-further)+math.Sqrt(float64(words)) >= 0
 }

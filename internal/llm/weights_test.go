@@ -196,6 +196,37 @@ func TestByLanguage(t *testing.T) {
 	}
 }
 
+// Short texts in a language that is written as English is are all read by the encoder for other languages, so that they compare, also
+// in languages whose stop words are not known. English stays English with foreign names, and when it is short.
+func TestShortTextsByLanguage(t *testing.T) {
+	t.Parallel()
+	alone := local(t)
+	b := llm.NewByLanguage(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t)}, alone)
+	t.Cleanup(func() { _ = b.Close() })
+	english := []string{"Siobhán moved to Łódź in May with Krzysztof", "Nora's kiln", "ok", "Thanks, see you on Friday!", "Where does Wanjiru live?", "4711", "Lunch at noon"}
+	others := []string{
+		"Ana vive en Bergen.", "Ana se mudó a Oslo.", "Lena zog nach Oslo.", "Gdzie mieszka Basia?", "Basia mieszka w Gdyni od maja",
+		"Bà Hoa sống ở Huế từ năm ngoái", "Budi tinggal di Bandung sejak Mei", "Kde bydlí Jana?",
+	}
+	texts := slices.Concat(english, others)
+	got, err := b.Embed(t.Context(), tenant.Scope{}, texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := alone.Embed(t.Context(), tenant.Scope{}, texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range texts {
+		if same := slices.Equal(got[i].Vector, want[i].Vector); same != (i < len(english)) {
+			t.Errorf("%q: the vector of the encoder for English is %v", s, same)
+		}
+	}
+	if near, _ := memory.Cosine(got[len(english)].Vector, got[len(english)+1].Vector); near < 0.4 {
+		t.Errorf("%q and %q have a cosine of %.2f", others[0], others[1], near)
+	}
+}
+
 // A repeated text is not encoded again; sizes and hits are visible (C302).
 func TestLocalIsCached(t *testing.T) {
 	t.Parallel()

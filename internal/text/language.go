@@ -162,10 +162,8 @@ func countLanguages(hits *[16]int, m languages) {
 	}
 }
 
-// Guess returns the language of s. sure is false when there is no evidence for the answer, which is
-// then English. It reads each character once and does one look-up for each word.
-func Guess(s string) (lang Language, sure bool) {
-	var e evidence
+// read counts the evidence of s.
+func (e *evidence) read(s string) {
 	scan(s, func(t token) {
 		if t.class == classPair {
 			e.addPairs(s[t.start:t.end])
@@ -173,6 +171,21 @@ func Guess(s string) (lang Language, sure bool) {
 			e.addWord(s[t.start:t.end])
 		}
 	})
+}
+
+// FunctionWords returns how many words of s are stop words of English, and of the other language in Latin script that has
+// most of them.
+func FunctionWords(s string) (english, other int) {
+	var e evidence
+	e.read(s)
+	return e.stop[0], slices.Max(e.stop[1:])
+}
+
+// Guess returns the language of s. sure is false when there is no evidence for the answer, which is
+// then English. It reads each character once and does one look-up for each word.
+func Guess(s string) (lang Language, sure bool) {
+	var e evidence
+	e.read(s)
 	switch {
 	case e.total == 0:
 		return English, false

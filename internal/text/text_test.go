@@ -93,6 +93,17 @@ func TestScanFindsTheWordsOfUnicode(t *testing.T) {
 	}
 }
 
+func TestFunctionWords(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string][2]int{
+		"": {}, "Nora": {}, "I live in Porto": {2, 2}, "Ana vive en Bergen y no en Oslo": {1, 4}, "我住在 Bergen": {},
+	} {
+		if english, other := FunctionWords(in); [2]int{english, other} != want {
+			t.Errorf("%q: %d %d, want %v", in, english, other, want)
+		}
+	}
+}
+
 func TestGuess(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]Language{

@@ -76,7 +76,7 @@ const nears = 24
 type reader struct{ english, many *encoder.Encoder }
 
 func (r *reader) read(s string, query bool) read {
-	out := read{Text: s, English: llm.IsEnglish(memory.Prose(s)), MiniLM: piecesOf(r.english, s, query), E5: piecesOf(r.many, s, query)}
+	out := read{Text: s, English: llm.IsEnglish(r.english, memory.Prose(s)), MiniLM: piecesOf(r.english, s, query), E5: piecesOf(r.many, s, query)}
 	return out
 }
 
