@@ -84,5 +84,8 @@ func (c *cli) removed(note string, report json.RawMessage, said []string) error 
 	if n := len(got.Waiting); n > 0 {
 		details = append(details, "summaries are made again first (`slipbox watch`)")
 	}
+	for _, k := range got.Kept {
+		details = append(details, "something is left in "+clean(k.Name)+": erase it there")
+	}
 	return c.out.details(0, details...)
 }

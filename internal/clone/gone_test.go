@@ -179,6 +179,23 @@ func TestErasedWhileMerged(t *testing.T) {
 	}
 }
 
+// TestErasedAfterAMerge: an erasure in a fork says where a merge has taken the note.
+func TestErasedAfterAMerge(t *testing.T) {
+	t.Parallel()
+	l, _, _, _ := family(t)
+	for _, merged := range []bool{false, true} {
+		id := l.add(memory.Collection{ID: l.id("f")}, "secret")
+		if merged {
+			l.merge("base", "f", clone.MergeInput{})
+		}
+		out, err := l.notes.Erase(t.Context(), l.all, "f", id, notes.TakeSentences, memory.Request{})
+		l.must(err)
+		if held := l.note("base", id) != nil; held != merged || len(out.Kept) == 1 != merged || merged && out.Kept[0].ID != l.id("base") {
+			t.Errorf("merged %v: the base has it: %v, and kept is %v", merged, held, out.Kept)
+		}
+	}
+}
+
 // TestErasedWhileReviewed: a proposal does not show what was erased while it was made.
 func TestErasedWhileReviewed(t *testing.T) {
 	t.Parallel()

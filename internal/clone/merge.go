@@ -3,7 +3,9 @@ package clone
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -264,6 +266,7 @@ type head struct {
 	notes func(ids []uuid.UUID) ([]memory.Note, error)
 	links func(q memory.LinkQuery) ([]memory.Link, error)
 	byKey func(kind memory.Kind, key string) (memory.Note, error)
+	list  func(q memory.NoteQuery) ([]memory.Note, error)
 }
 
 func (p *mergePlan) headOf(ctx context.Context) head {
@@ -275,6 +278,7 @@ func (p *mergePlan) headOf(ctx context.Context) head {
 		byKey: func(kind memory.Kind, key string) (memory.Note, error) {
 			return p.c.store.NoteByKey(ctx, p.s, p.ours, kind, key)
 		},
+		list: func(q memory.NoteQuery) ([]memory.Note, error) { return p.c.store.ListNotes(ctx, p.s, p.ours, q) },
 	}
 }
 
@@ -285,6 +289,7 @@ func headOfTx(ctx context.Context, tx memory.Tx) head {
 		},
 		links: func(q memory.LinkQuery) ([]memory.Link, error) { return tx.Links(ctx, q) },
 		byKey: func(kind memory.Kind, key string) (memory.Note, error) { return tx.NoteByKey(ctx, kind, key) },
+		list:  func(q memory.NoteQuery) ([]memory.Note, error) { return tx.ListNotes(ctx, q) },
 	}
 }
 
@@ -297,12 +302,13 @@ type decision struct {
 	unlinks   []memory.LinkID
 	conflicts []merge.Conflict
 	same      map[uuid.UUID]uuid.UUID // notes of the other side that this side has under another id
+	replaced  map[uuid.UUID]bool      // those of this side whose place such a note takes
 }
 
 func (d *decision) isEmpty() bool { return len(d.puts)+len(d.deletes)+len(d.links)+len(d.unlinks) == 0 }
 
 func (p *mergePlan) decide(h head) (*decision, error) {
-	d := &decision{same: map[uuid.UUID]uuid.UUID{}}
+	d := &decision{same: map[uuid.UUID]uuid.UUID{}, replaced: map[uuid.UUID]bool{}}
 	var err error
 	if d.ours, err = readNotes(p.ids, h.notes); err != nil {
 		return nil, err
@@ -311,6 +317,12 @@ func (p *mergePlan) decide(h head) (*decision, error) {
 		if err := p.decideNote(h, d, id); err != nil {
 			return nil, err
 		}
+	}
+	if err := d.decidePassages(h); err != nil {
+		return nil, err
+	}
+	for i := range d.puts {
+		d.puts[i].Provenance.Sources = d.renamedNotes(d.puts[i].Provenance.Sources)
 	}
 	return d, p.decideLinks(h, d)
 }
@@ -347,17 +359,110 @@ func (p *mergePlan) decideKey(h head, d *decision, theirs *memory.Note) (done bo
 		return false, nil // the merge frees the key
 	}
 	d.same[theirs.ID] = taken.ID
-	fields := merge.Fields(&taken, theirs)
-	if len(fields) == 0 {
-		return true, nil
+	if taken.Content == theirs.Content {
+		if out, conflicts := merge.Notes(nil, &taken, alike(&taken, theirs), p.strategy); len(conflicts) == 0 {
+			if len(merge.Fields(&taken, out)) > 0 {
+				d.puts, d.ours[taken.ID] = append(d.puts, *out), &taken
+			}
+			return true, nil
+		}
 	}
 	d.conflicts = append(d.conflicts, merge.Conflict{Note: theirs.ID, Field: "key", Ours: taken.ID.String(), Theirs: theirs.ID.String()})
 	if p.strategy == merge.Theirs {
 		n := *theirs
 		n.ID, n.CreatedAt, n.Error = taken.ID, taken.CreatedAt, ""
-		d.puts, d.ours[n.ID] = append(d.puts, p.attributed(n, nil, theirs)), &taken
+		d.puts, d.ours[n.ID], d.replaced[n.ID] = append(d.puts, p.attributed(n, nil, theirs)), &taken, true
 	}
 	return true, nil
+}
+
+// alike returns a note of the other side as the one that this side has under its key, where both say the same: when each heard it, and
+// what was made of it since, are no conflicts.
+func alike(ours, theirs *memory.Note) *memory.Note {
+	n := *theirs
+	n.ID, n.Context, n.Category, n.Importance, n.State = ours.ID, ours.Context, ours.Category, ours.Importance, ours.State
+	n.OccurredAt, n.ExpiresAt = ours.OccurredAt, ours.ExpiresAt
+	n.Attributes = maps.Clone(theirs.Attributes)
+	for _, key := range []string{memory.AttrTurn, memory.AttrSession} {
+		delete(n.Attributes, key)
+		if v, ok := ours.Attributes[key]; ok {
+			n.Attributes[key] = v
+		}
+	}
+	return &n
+}
+
+// decidePassages lets passages follow their file: those of a file that this side keeps its own of are left out, those that come in
+// its place replace this side's, and none comes without its file.
+func (d *decision) decidePassages(h head) error {
+	comes := map[uuid.UUID]bool{}
+	for i := range d.puts {
+		comes[d.puts[i].ID] = true
+	}
+	here := map[uuid.UUID]bool{}
+	var err error
+	d.puts = slices.DeleteFunc(d.puts, func(n memory.Note) bool {
+		file, ok := fileOf(&n)
+		if !ok || err != nil {
+			return false
+		}
+		if own, ok := d.same[file]; ok {
+			return !d.replaced[own]
+		}
+		if _, known := here[file]; !known && !comes[file] {
+			var found []memory.Note
+			found, err = h.notes([]uuid.UUID{file})
+			here[file] = len(found) > 0 && !slices.Contains(d.deletes, file)
+		}
+		return !comes[file] && !here[file]
+	})
+	for i := range d.puts {
+		n := &d.puts[i]
+		file, _ := fileOf(n)
+		own, ok := d.same[file]
+		if !ok || err != nil {
+			continue
+		}
+		if !here[own] {
+			here[own] = true
+			err = d.deletePassages(h, own)
+		}
+		n.Key = strings.Replace(n.Key, file.String(), own.String(), 1)
+		n.Attributes = maps.Clone(n.Attributes)
+		n.Attributes[memory.AttrFile] = own.String()
+	}
+	return err
+}
+
+// fileOf returns the file that a note is a passage of.
+func fileOf(n *memory.Note) (file uuid.UUID, ok bool) {
+	id, _ := n.Attributes[memory.AttrFile].(string)
+	file, err := uuid.Parse(id)
+	return file, err == nil && n.Kind == memory.KindPassage && slices.Contains(n.Provenance.Sources, file)
+}
+
+// deletePassages deletes the passages of a file of this side.
+func (d *decision) deletePassages(h head, file uuid.UUID) error {
+	list, err := h.list(memory.NoteQuery{Kinds: []memory.Kind{memory.KindPassage}, Sources: []uuid.UUID{file}})
+	for i := range list {
+		d.ours[list[i].ID] = &list[i]
+		d.deletes = append(d.deletes, list[i].ID)
+	}
+	return err
+}
+
+// renamedNotes returns the ids by which this side has notes, each once.
+func (d *decision) renamedNotes(ids []uuid.UUID) []uuid.UUID {
+	out := ids[:0:0]
+	for _, id := range ids {
+		if own, ok := d.same[id]; ok {
+			id = own
+		}
+		if !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // attributed names the agent whose knowledge a note is now: that of the other side, or one from whom the other side has it. A note

@@ -283,6 +283,100 @@ func TestMergeKeys(t *testing.T) {
 	}
 }
 
+// TestMergeSaidTwice: a message that both sides heard, and what both made of it, is there once, with what either knows of it.
+func TestMergeSaidTwice(t *testing.T) {
+	t.Parallel()
+	l, _, _, _ := family(t)
+	hear := func(ref string) (message, fact uuid.UUID) {
+		_, err := l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+			heard := l.now.Add(time.Duration(len(ref)) * time.Second)
+			m, err := tx.Put(ctx, memory.Note{
+				Kind: memory.KindMessage, Key: "id-1", Content: "I like tea", State: memory.StateEvolved, OccurredAt: heard, Context: "said to " + ref,
+				Attributes: map[string]any{memory.AttrRole: "user", memory.AttrTurn: uuid.NewString()},
+			})
+			if err != nil {
+				return err
+			}
+			f, err := tx.Put(ctx, memory.Note{
+				Kind: memory.KindFact, Key: "likes tea", Content: "likes tea", State: memory.StateEvolved, OccurredAt: heard, Tags: []string{ref},
+				Provenance: memory.Provenance{Sources: []uuid.UUID{m.ID}},
+			})
+			message, fact = m.ID, f.ID
+			return err
+		})
+		l.must(err)
+		return message, fact
+	}
+	message, fact := hear("base")
+	hear("f")
+	for range 2 {
+		if m := l.merge("base", "f", clone.MergeInput{Strategy: merge.Fail}); len(m.Conflicts) > 0 {
+			t.Errorf("conflicts: %+v", m.Conflicts)
+		}
+		l.want("once", strings.Join(l.contents("base"), "|"), "one|two|three|I like tea|likes tea")
+		n := l.note("base", fact)
+		if sources := n.Provenance.Sources; len(sources) != 1 || sources[0] != message || !slices.Equal(n.Tags, []string{"base", "f"}) {
+			t.Errorf("the fact has the sources %v of %s and the tags %v", sources, message, n.Tags)
+		}
+	}
+}
+
+// TestMergeFiles: passages come with their file, or not at all.
+func TestMergeFiles(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name         string
+		ours, theirs string // the texts of a file of one name on both sides; "": there is none
+		in           clone.MergeInput
+		want         string
+	}{
+		{"the same on both sides", "code 9931", "code 9931", clone.MergeInput{Strategy: merge.Fail}, "letter|code 9931"},
+		{"other bytes, ours", "code 9931", "code 1", clone.MergeInput{Strategy: merge.Ours}, "letter|code 9931"},
+		{"other bytes, theirs", "code 9931", "code 1", clone.MergeInput{Strategy: merge.Theirs}, "letter|code 1"},
+		{"theirs alone", "", "code 1", clone.MergeInput{Strategy: merge.Fail}, "letter|code 1"},
+		{"passages without their file", "", "code 1", clone.MergeInput{Strategy: merge.Fail, Select: clone.Select{Kinds: []memory.Kind{memory.KindPassage}}}, ""},
+	} {
+		l, _, _, _ := family(t)
+		upload := func(ref, content string) (id uuid.UUID) {
+			if content == "" {
+				return id
+			}
+			_, err := l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+				file, err := tx.Put(ctx, memory.Note{Kind: memory.KindFile, Key: "letter", Content: "letter", State: memory.StateEvolved, Attributes: map[string]any{"sha256": content}})
+				if err != nil {
+					return err
+				}
+				id = file.ID
+				_, err = tx.Put(ctx, memory.Note{
+					Kind: memory.KindPassage, Key: memory.PassageKey(id, 0), Content: content, State: memory.StateEvolved,
+					Attributes: map[string]any{memory.AttrFile: id.String()}, Provenance: memory.Provenance{Sources: []uuid.UUID{id}},
+				})
+				return err
+			})
+			l.must(err)
+			return id
+		}
+		ours, theirs := upload("base", test.ours), upload("f", test.theirs)
+		if ours == uuid.Nil {
+			ours = theirs
+		}
+		l.merge("base", "f", test.in)
+		v, err := l.store.OpenView(t.Context(), l.all, "base", memory.At{})
+		l.must(err)
+		list, err := l.store.ListNotes(t.Context(), l.all, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFile, memory.KindPassage}})
+		l.must(err)
+		var got []string
+		for i := range list {
+			n := &list[i]
+			got = append(got, n.Content)
+			if n.Kind == memory.KindPassage && (n.Attributes[memory.AttrFile] != ours.String() || !slices.Equal(n.Provenance.Sources, []uuid.UUID{ours}) || n.Key != memory.PassageKey(ours, 0)) {
+				t.Errorf("%s: the passage %s of %v has the sources %v, not the file %s", test.name, n.Key, n.Attributes[memory.AttrFile], n.Provenance.Sources, ours)
+			}
+		}
+		l.want(test.name, strings.Join(got, "|"), test.want)
+	}
+}
+
 // TestManyForksMerge: forks that merge into one base at the same time, beside writers of all, each land whole.
 func TestManyForksMerge(t *testing.T) {
 	t.Parallel()
@@ -348,6 +442,12 @@ func TestMergeReview(t *testing.T) {
 	l.patch("base", one, notes.NotePatch{Category: nullable.NewNullableWithValue("x")})
 	_, err = l.clones.ApproveMerge(t.Context(), l.all, *m.Review, []uuid.UUID{one}, "")
 	l.is(err, fault.Conflict)
+
+	// Where all is in conflict, there is nothing to propose.
+	m, err = l.clones.Merge(t.Context(), l.all, "base", clone.MergeInput{From: "f", Notes: []uuid.UUID{one}, Review: true})
+	if !errors.Is(err, clone.ErrConflicts) || len(m.Conflicts) != 1 {
+		t.Errorf("a proposal of a conflict: %+v, %v", m, err)
+	}
 }
 
 // TestPromote: what a fork learned goes to the base as far as it is asked for; the gate lets through what is sure.

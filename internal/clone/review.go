@@ -38,6 +38,9 @@ func (p *mergePlan) review(ctx context.Context, in *MergeInput) (Merged, error) 
 		out.Review, out.Conflicts = nil, d.conflicts
 		r := p.proposal(d)
 		if len(r.Changes) == 0 {
+			if len(d.conflicts) > 0 && p.strategy == merge.Fail {
+				return ErrConflicts
+			}
 			return nil
 		}
 		if len(r.Changes) > maxReviewed {

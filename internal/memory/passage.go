@@ -2,14 +2,21 @@ package memory
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+
+	"github.com/google/uuid"
 )
 
-// The attributes that say where a passage of a file is from.
+// The attributes that say where a passage of a file is from. The file is the source of its passages.
 const (
+	AttrFile     = "file" // its id
 	AttrFileName = "file_name"
 	AttrPage     = "page" // from 1; absent: the file has no pages
 )
+
+// PassageKey returns the key of a passage by its place in a file, from 0.
+func PassageKey(file uuid.UUID, place int) string { return fmt.Sprintf("file:%s:%d", file, place) }
 
 // FileOf returns the name of the file that a note is a passage of, and the page; "" for other notes, 0 for a file without pages.
 func FileOf(n *Note) (name string, page int64) {

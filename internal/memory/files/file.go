@@ -35,9 +35,8 @@ const (
 	attrHash   = "sha256" // of the bytes that were uploaded, in hexadecimal
 )
 
-// The attributes of a passage of a file, beside memory.AttrFileName and memory.AttrPage.
+// The attributes of a passage of a file, beside memory.AttrFile, memory.AttrFileName and memory.AttrPage.
 const (
-	attrFile  = "file"  // its id
 	attrIndex = "index" // its position in the file, from 0
 	attrLine  = "line"  // of its first line, from 1
 )

@@ -466,7 +466,7 @@ func (f *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, que
 	slices.SortStableFunc(all, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
 	var out []Match
 	for _, h := range all[:min(k, len(all))] {
-		id, err := uuid.Parse(fmt.Sprint(h.note.Attributes[attrFile]))
+		id, err := uuid.Parse(fmt.Sprint(h.note.Attributes[memory.AttrFile]))
 		if err != nil {
 			continue // a passage without a file, which a caller has added
 		}

@@ -533,12 +533,12 @@ func chunk(file *File, pages []string) (out []notes.BulkLine, tokens int64) {
 		for _, span := range passages(page) {
 			line += strings.Count(page[at:span.Start], "\n")
 			content := page[span.Start:span.End]
-			attributes := map[string]any{attrFile: file.ID.String(), memory.AttrFileName: file.Name, attrIndex: int64(len(out)), attrLine: int64(line)}
+			attributes := map[string]any{memory.AttrFile: file.ID.String(), memory.AttrFileName: file.Name, attrIndex: int64(len(out)), attrLine: int64(line)}
 			if len(pages) > 1 {
 				attributes[memory.AttrPage] = int64(n + 1)
 			}
 			out = append(out, notes.BulkLine{Note: notes.NewNote{
-				Kind: memory.KindPassage, Key: fmt.Sprintf("file:%s:%d", file.ID, len(out)), Content: content, Attributes: attributes, ExpiresAt: expires, Infer: &no,
+				Kind: memory.KindPassage, Key: memory.PassageKey(file.ID, len(out)), Content: content, Attributes: attributes, ExpiresAt: expires, Infer: &no,
 				Sources: []uuid.UUID{file.ID},
 			}})
 			tokens += int64(text.CountTokens(content))
@@ -608,7 +608,7 @@ func passagesOf(files ...uuid.UUID) filter.Expr {
 	for i, id := range files {
 		values[i] = filter.Value{Type: filter.Text, Text: id.String()}
 	}
-	return filter.And{memory.OfKinds(memory.KindPassage), &filter.Leaf{Field: filter.Attributes, Path: []string{attrFile}, Op: filter.In, Values: values}}
+	return filter.And{memory.OfKinds(memory.KindPassage), &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrFile}, Op: filter.In, Values: values}}
 }
 
 // deleteBatch is how many passages one changeset deletes.
@@ -731,7 +731,9 @@ func (f *Service) erase(ctx context.Context, s tenant.Scope, id uuid.UUID, views
 		out.Layers = erased.Layers
 		out.Versions, out.Jobs, out.Reviews = out.Versions+erased.Versions, out.Jobs+erased.Jobs, out.Reviews+erased.Reviews
 	}
-	return out, nil
+	var err error
+	out.Kept, err = f.notes.HeldAbove(ctx, s, &c, out.Gone)
+	return out, err
 }
 
 // Attach allows the agents of a collection to search and open the files of a folder (notes:write there).

@@ -22,11 +22,13 @@ type Erasure struct {
 	Rewritten []uuid.UUID // notes that stay, of which only the current version is left
 	memory.Erased
 	Waiting []uuid.UUID  // jobs that erase the earlier versions of summaries when these are made again
-	Kept    []ErasedFork // forks of others, where what was derived from the note stays
+	// Kept are collections where something stays: forks of others, what was derived from the note; those that this one was forked
+	// from, notes that a merge has taken there.
+	Kept []KeptIn
 }
 
-// ErasedFork is a fork that the scope may not write.
-type ErasedFork struct {
+// KeptIn is a collection in which an erasure leaves something.
+type KeptIn struct {
 	ID   uuid.UUID
 	Name string
 }
@@ -54,7 +56,7 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 		if i == 0 {
 			d.guard = r.Guard
 		} else if _, err := n.resolveWritable(ctx, s, tree[i].ID.String()); err != nil {
-			out.Kept = append(out.Kept, ErasedFork{tree[i].ID, tree[i].Name})
+			out.Kept = append(out.Kept, KeptIn{tree[i].ID, tree[i].Name})
 			continue
 		}
 		done, err := n.deleteNote(ctx, s, &tree[i], d)
@@ -78,6 +80,33 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 		if err := n.eraseChange(ctx, s, &tree[i], id, &changes[i], &out); err != nil {
 			return out, err
 		}
+	}
+	above, err := n.HeldAbove(ctx, s, &c, out.Gone)
+	out.Kept = append(out.Kept, above...)
+	return out, err
+}
+
+// HeldAbove returns those of the collections that one was forked from in which any of some notes is visible: a merge took it there.
+func (n *Service) HeldAbove(ctx context.Context, s tenant.Scope, c *memory.Collection, notes []uuid.UUID) (out []KeptIn, err error) {
+	for id := c.Parent; id != uuid.Nil; {
+		v, err := n.store.OpenView(ctx, s, id.String(), memory.At{})
+		if fault.Is(err, fault.NotFound) {
+			break // it is out of reach, and so are those above it
+		}
+		if err != nil {
+			return out, err
+		}
+		for some := range slices.Chunk(notes, sessionsAtOnce) {
+			found, err := n.store.Notes(ctx, s, v, some, memory.ReadOptions{})
+			if err != nil {
+				return out, err
+			}
+			if len(found) > 0 {
+				out = append(out, KeptIn{v.Collection.ID, v.Collection.Name})
+				break
+			}
+		}
+		id = v.Collection.Parent
 	}
 	return out, nil
 }
