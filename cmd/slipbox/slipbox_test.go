@@ -4,11 +4,13 @@ import (
 	"debug/buildinfo"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -164,6 +166,52 @@ func TestLoginAddSearch(t *testing.T) {
 	p.pipe(t, "", "add", "--user", "nora@example.com", "--create", "amem", "I am a vegetarian.")
 	if out := p.pipe(t, "", "search", "--user", "nora@example.com", "food"); !strings.Contains(out, "vegetarian") {
 		t.Errorf("by the id of a user: %s", out)
+	}
+}
+
+// A key that is piped in wins over that of the environment, which is sent to no address but its own.
+func TestLoginSendsTheRightKey(t *testing.T) {
+	t.Parallel()
+	const own, piped = "sb_live_environment", "sb_live_piped"
+	var sent sync.Map
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent.Store(r.Host+" "+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), true)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"items":[]}`))
+	}))
+	t.Cleanup(gateway.Close)
+	other := "http://localhost" + gateway.URL[strings.LastIndex(gateway.URL, ":"):]
+	for _, tt := range []struct {
+		name, env, in string
+		args          []string
+		code          int
+		sent          string // the address and the key
+	}{
+		{"a key that is piped to another address", "SLIPBOX_KEY", piped, []string{"login", other, "--profile", "other"}, 0, other + " " + piped},
+		{"a key that is piped to its own address", "SLIPBOX_API_KEY", piped, []string{"login", gateway.URL, "--profile", "work"}, 0, gateway.URL + " " + piped},
+		{"a key that is piped, and no address", "SLIPBOX_API_KEY", piped, []string{"login"}, 0, gateway.URL + " " + piped},
+		{"nothing is piped", "SLIPBOX_API_KEY", "", []string{"login", gateway.URL + "/"}, 0, gateway.URL + " " + own},
+		{"nothing is piped to another address", "SLIPBOX_KEY", "", []string{"login", other}, 2, ""},
+		{"nothing is piped to the address of a flag", "SLIPBOX_API_KEY", "\n", []string{"login", "--url", other}, 2, ""},
+		{"another command with the address of a flag", "SLIPBOX_API_KEY", "", []string{"list", "--url", other}, 2, ""},
+		{"another command", "SLIPBOX_API_KEY", "", []string{"list"}, 0, gateway.URL + " " + own},
+	} {
+		sent.Clear()
+		p := &person{home: t.TempDir()}
+		p.env = []string{"HOME=" + p.home, "XDG_CONFIG_HOME=", "SLIPBOX_URL=" + gateway.URL, tt.env + "=" + own}
+		_, problems, code := p.run(t, tt.in, tt.args...)
+		if code != tt.code || code != 0 && !strings.Contains(problems, "SLIPBOX_URL") {
+			t.Errorf("%s: exit %d, %s", tt.name, code, problems)
+		}
+		var got []string
+		sent.Range(func(k, _ any) bool { got = append(got, "http://"+k.(string)); return true })
+		if strings.Join(got, ", ") != tt.sent {
+			t.Errorf("%s: sent %q, want %q", tt.name, got, tt.sent)
+		}
+		kept, _ := os.ReadFile(filepath.Join(p.home, ".config", "slipbox", "profiles.json"))
+		if tt.args[0] == "login" && tt.code == 0 && !strings.Contains(string(kept), tt.sent[strings.Index(tt.sent, " ")+1:]) {
+			t.Errorf("%s: kept %s", tt.name, kept)
+		}
 	}
 }
 

@@ -121,16 +121,22 @@ func (c *cli) connect() (*client, error) {
 	to := &client{http: c.http, collection: kept.Collection}
 	address, key := kept.URL, ""
 	if c.profile == "" { // a flag wins over the environment
-		address, key = cmp.Or(c.getenv("SLIPBOX_URL"), kept.URL), c.envKey()
+		address = cmp.Or(c.getenv("SLIPBOX_URL"), kept.URL)
 	}
 	if to.base, err = parseBase(cmp.Or(c.url, address, defaultURL)); err != nil {
 		return nil, err
+	}
+	if c.profile == "" {
+		key = c.envKeyFor(to.base, cmp.Or(c.getenv("SLIPBOX_URL"), to.base))
 	}
 	// The key of a profile is not sent to another address.
 	if same, err := parseBase(kept.URL); key == "" && err == nil && same == to.base {
 		key = kept.Key
 	}
 	if key == "" {
+		if c.profile == "" && c.envKey() != "" {
+			return nil, failure{"the key in the environment is for SLIPBOX_URL and is not sent to " + to.base + "; set SLIPBOX_URL to it, or keep a key for it with `slipbox login " + to.base + "`", ExitKey}
+		}
 		return nil, failure{"no key for " + to.base + "; keep one with `slipbox login " + to.base + "`, or set SLIPBOX_API_KEY (`gateway key create` prints one)", ExitKey}
 	}
 	to.key = key
@@ -143,6 +149,14 @@ const defaultURL = "http://127.0.0.1:8080"
 // envKey returns the key in the environment; "": none. SLIPBOX_KEY is the name that `make run` and the client packages use.
 func (c *cli) envKey() string {
 	return strings.TrimSpace(cmp.Or(c.getenv("SLIPBOX_API_KEY"), c.getenv("SLIPBOX_KEY")))
+}
+
+// envKeyFor returns the key in the environment for an address; "": none, or one that is for another address, own.
+func (c *cli) envKeyFor(base, own string) string {
+	if of, err := parseBase(own); err != nil || of != base {
+		return ""
+	}
+	return c.envKey()
 }
 
 // chosen returns the profile that is named, or the default one; the zero profile when none is kept.
