@@ -52,7 +52,7 @@ keep() {
 
 # new_key ARGUMENT... prints the text of a key that it makes.
 new_key() {
-	"$gateway" key create --json --data "$data" "$@" |
+	SLIPBOX_DATA=$data "$gateway" key create --json "$@" |
 		python3 -c 'import json, sys; print(json.load(sys.stdin)["key"])'
 }
 
@@ -131,7 +131,7 @@ if (($# == 0)); then
 	fi
 	python3 tools/fuzz/report.py "$calls" "${excused[@]}" || fail "some operations were never tried in earnest"
 fi
-"$gateway" check --data "$data" || fail "the store is damaged after the run"
+SLIPBOX_DATA=$data "$gateway" check || fail "the store is damaged after the run"
 end_gateway || fail "the gateway did not stop cleanly (exit $?)"
 if grep -nE 'panic|goroutine [0-9]+ \[|level=ERROR' "$log" >&2; then
 	fail "the gateway logged these errors"

@@ -35,7 +35,7 @@ start_gateway() {
 	export NO_PROXY=$no_proxy
 
 	url=http://127.0.0.1:$(free_port)
-	"$gateway" serve --addr "${url#http://}" --data "$data" "${serve_args[@]}" >"$work/stdout" 2>"$log" &
+	SLIPBOX_DATA=$data "$gateway" serve --addr "${url#http://}" "${serve_args[@]}" >"$work/stdout" 2>"$log" &
 	gateway_pid=$!
 
 	local tries

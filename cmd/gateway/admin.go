@@ -66,9 +66,9 @@ func (c *gateway) tenant() *cobra.Command {
 		named("resume", "End the suspension of a tenant", "resumed", func(ctx context.Context, a *app.Admin, name string) error {
 			return a.ResumeTenant(ctx, name)
 		}),
-		named("delete", "Delete a tenant and all its data", "deleted", func(ctx context.Context, a *app.Admin, name string) error {
+		tenantDelete(named("delete", "Delete a tenant and all its data, for good", "deleted", func(ctx context.Context, a *app.Admin, name string) error {
 			return a.DeleteTenant(ctx, name)
-		}),
+		})),
 		&cobra.Command{
 			Use: "list", Short: "List tenants", Args: command.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
@@ -86,6 +86,23 @@ func (c *gateway) tenant() *cobra.Command {
 			},
 		},
 	)
+}
+
+// tenantDelete adds to the command the flag without which it deletes nothing.
+func tenantDelete(cmd *cobra.Command) *cobra.Command {
+	var yes bool
+	do := cmd.RunE
+	cmd.Long = "Delete a tenant with its collections, notes, files, keys and audit rows. This is final: only a backup\n" +
+		"has them afterwards. `gateway tenant suspend` refuses its keys and keeps its data."
+	cmd.Example = "  gateway tenant delete acme --yes"
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !yes {
+			return command.UsageError(cmd, fmt.Errorf("deleting the tenant %s deletes all its data, and is final; add --yes to do so", args[0]))
+		}
+		return do(cmd, args)
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "delete the tenant and all its data")
+	return cmd
 }
 
 // keyID describes the argument that names a key: its id, or the part of its text before the secret.

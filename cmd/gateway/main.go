@@ -5,6 +5,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 
@@ -34,25 +35,33 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 			"`gateway serve` runs it with nothing else installed. The other commands use the same data\n" +
 			"directory, also while the gateway runs: pass them the same --data.\n\n" +
 			"With DATABASE_URL the store is a Postgres, for several gateways at once, and all commands\n" +
-			"use that. `gateway migrate up` creates its schema.",
+			"without --data use that. `gateway migrate up` creates its schema.",
 		Example: "  gateway serve --demo                  serve, with a small conversation to try\n" +
 			"  gateway key create --agent scout      create a key for an agent\n" +
 			"  gateway doctor                        find problems and their fixes",
 	}, stdout, stderr)
 	f := root.PersistentFlags()
 	c.from.Flags(f)
-	f.StringVar(&c.data, "data", "", "`directory` of the embedded store (SLIPBOX_DATA; default ./data); DATABASE_URL wins over it")
+	f.StringVar(&c.data, "data", "", "`directory` of the embedded store, used also when DATABASE_URL is set (SLIPBOX_DATA; default ./data)")
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if c.data == "" && cmd.Flags().Changed("data") { // such as "$DIR" with DIR unset, which must not select the Postgres
+			return command.UsageError(cmd, errors.New("--data names no directory"))
+		}
+		return nil
+	}
 	root.AddCommand(
 		c.serve(), c.mcp(), c.health(), c.selfTest(), c.tenant(), c.key(), c.migrate(), c.check(), c.backup(), c.restore(), c.export(), c.imports(), c.doctor(), c.config(), c.version(), c.encoder(),
 	)
 	return root
 }
 
-// withData puts the flag --data before the other changes of the settings.
+// withData puts the flag --data before the other changes of the settings. The flag selects the embedded store: it wins over
+// settings that name servers.
 func (c *gateway) withData(apply []func(*app.Settings)) []func(*app.Settings) {
 	return append([]func(*app.Settings){func(cfg *app.Settings) {
 		if c.data != "" {
 			cfg.Data = c.data
+			cfg.DatabaseURL, cfg.ReplicaURL, cfg.MigrateDatabaseURL, cfg.RedisURL = "", "", "", ""
 		}
 	}}, apply...)
 }

@@ -26,6 +26,9 @@ func (c *gateway) migrate() *cobra.Command {
 // owner runs fn with settings whose MigrateDatabaseURL is the database to migrate. The URLs that only
 // serving needs are cleared, so that their other settings are not required.
 func (c *gateway) owner(fn func(cfg app.Settings) error) error {
+	if c.data != "" {
+		return fmt.Errorf("--data %s names an embedded store, which `gateway serve` migrates; omit it to migrate the Postgres of MIGRATE_DATABASE_URL", c.data)
+	}
 	cfg, err := c.settings(func(cfg *app.Settings) {
 		if cfg.MigrateDatabaseURL == "" {
 			cfg.MigrateDatabaseURL = cfg.DatabaseURL

@@ -12,25 +12,21 @@ import (
 	"github.com/slipboxhq/slipbox/internal/app/command"
 )
 
-// moveSettings returns settings that name the store to move: MigrateDatabaseURL, or else the data directory.
+// moveSettings returns settings that name the store to move: MigrateDatabaseURL, or the data directory if --data or no URL is given.
 // The URLs that only serving needs are cleared, so that their other settings are not required.
 func (c *gateway) moveSettings() (app.Settings, *slog.Logger, error) {
-	cfg, log, err := c.begin(func(cfg *app.Settings) {
+	return c.begin(func(cfg *app.Settings) {
 		cfg.MigrateDatabaseURL = cmp.Or(cfg.MigrateDatabaseURL, cfg.DatabaseURL)
 		cfg.DatabaseURL, cfg.RedisURL = "", ""
 	})
-	if err == nil && cfg.MigrateDatabaseURL != "" && c.data != "" {
-		err = fmt.Errorf("--data %s and a database (MIGRATE_DATABASE_URL or DATABASE_URL) are both named; omit the flag or unset the variables", c.data)
-	}
-	return cfg, log, err
 }
 
 func (c *gateway) streams() app.Streams {
 	return app.Streams{In: os.Stdin, Out: c.stdout, Err: c.stderr}
 }
 
-const moveStoreHelp = "The store is the embedded one in the data directory, or with MIGRATE_DATABASE_URL (or else\n" +
-	"DATABASE_URL) the servers' Postgres, with the role that owns its tables.\n\n"
+const moveStoreHelp = "The store is the embedded one in the data directory. With MIGRATE_DATABASE_URL (or else\n" +
+	"DATABASE_URL) and without --data it is the servers' Postgres, with the role that owns its tables.\n\n"
 
 func (c *gateway) export() *cobra.Command {
 	return &cobra.Command{

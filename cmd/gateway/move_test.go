@@ -111,7 +111,7 @@ func TestMoveMistakes(t *testing.T) {
 	}{
 		{[]string{"export"}, "", "FILE"},
 		{[]string{"import"}, "", "FILE"},
-		{[]string{"export", "x", "--data", "d"}, "DATABASE_URL=postgres://nobody@127.0.0.1:1/x", "both named"},
+		{[]string{"export", "x", "--data", "d"}, "DATABASE_URL=postgres://nobody@127.0.0.1:1/x", "no store in d"},
 		{[]string{"import", "/dev/null", "--data", "d"}, "", "no file that `gateway export` wrote"},
 	} {
 		if _, msg, code := run(t, []string{c.env}, c.args...); code != 1 || !strings.Contains(msg, c.says) {

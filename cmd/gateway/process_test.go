@@ -52,7 +52,8 @@ func serve(t *testing.T, data string, env []string, args ...string) *process {
 // launch starts a gateway without waiting.
 func launch(t *testing.T, data, addr string, env []string, args ...string) *process {
 	t.Helper()
-	cmd := commandtest.Command(t, env, append([]string{"serve", "--addr", addr, "--data", data}, args...)...)
+	env = append([]string{"SLIPBOX_DATA=" + data}, env...) // a flag would win over a DATABASE_URL
+	cmd := commandtest.Command(t, env, append([]string{"serve", "--addr", addr}, args...)...)
 	return &process{commandtest.Start(t, cmd), "http://" + addr}
 }
 

@@ -288,7 +288,7 @@ func TestTenantAndKeyBesideARunningServer(t *testing.T) {
 	if list := ok("key", "list", "--tenant", "acme"); strings.Contains(list, key) || !strings.Contains(list, "scout") {
 		t.Errorf("key list shows a secret, or no agent:\n%s", list)
 	}
-	ok("tenant", "delete", "acme")
+	ok("tenant", "delete", "acme", "--yes")
 	if list := ok("tenant", "list"); strings.Contains(list, "acme") {
 		t.Errorf("a deleted tenant is listed:\n%s", list)
 	}

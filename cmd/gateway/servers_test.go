@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +52,18 @@ func TestServersFromTheCommandLine(t *testing.T) {
 	expect(env, "tenant acme created", "tenant", "create", "acme")
 	key := strings.TrimSpace(expect(env, "sb_live_", "key", "create", "--tenant", "acme"))
 	expect(env, "acme", "tenant", "list")
+
+	// --data wins over the database of the environment, for every command, and deletes nothing without --yes.
+	own := filepath.Join(t.TempDir(), "own")
+	serve(t, own, nil).Stop(t)
+	succeeds(t, own, "tenant", "create", "acme")
+	for _, args := range [][]string{{"export", "-"}, {"check"}, {"key", "list"}, {"config"}, {"tenant", "suspend", "acme"}, {"tenant", "delete", "acme", "--yes"}} {
+		expect(owner, "", append(args, "--data", own)...)
+	}
+	expect(env, "acme  active", "tenant", "list")
+	refuse(env, "add --yes", "tenant", "delete", "acme")
+	refuse(env, "--data names no directory", "tenant", "delete", "acme", "--yes", "--data", "")
+	refuse(owner, "--data", "migrate", "down", "--to", "0", "--yes", "--data", own)
 
 	data := t.TempDir()
 	p := serve(t, data, env)

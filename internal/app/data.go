@@ -90,7 +90,7 @@ func wrappingSecret(cfg Settings) ([]byte, error) {
 // while API keys stay valid.
 func Backup(ctx context.Context, cfg Settings, log *slog.Logger, file string) error {
 	if cfg.Servers() {
-		return fault.New(fault.Conflict, "the store is Postgres: back it up with pg_dump as its owner, or with the server's own backups; `gateway backup` copies the embedded store (unset DATABASE_URL)")
+		return fault.New(fault.Conflict, "the store is Postgres: back it up with pg_dump as its owner, or with the server's own backups; `gateway backup` copies the embedded store that --data names")
 	}
 	st, err := openToolEmbedded(ctx, cfg, log)
 	if err != nil {
@@ -106,7 +106,7 @@ func Backup(ctx context.Context, cfg Settings, log *slog.Logger, file string) er
 // Restore copies a backup into an empty data directory and verifies it.
 func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) error {
 	if cfg.Servers() {
-		return fault.New(fault.Conflict, "the store is Postgres: restore a dump of it with pg_restore as its owner; `gateway restore` makes an embedded store (unset DATABASE_URL)")
+		return fault.New(fault.Conflict, "the store is Postgres: restore a dump of it with pg_restore as its owner; `gateway restore` makes an embedded store where --data names a directory")
 	}
 	if _, err := os.Stat(file); err != nil {
 		return fault.Wrap(err, fault.NotFound, "the backup %s cannot be read", file)
