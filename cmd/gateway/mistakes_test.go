@@ -38,7 +38,7 @@ func TestMistakesNameTheFix(t *testing.T) {
 		{"unknown scope", []string{"key", "create", "--scopes", "notes:all", "--data", data}, []string{"notes:all", "notes:read"}},
 		{"unknown id", []string{"key", "create", "--external", "name=ida", "--data", data}, []string{"name=ida", "user=ida@example.com"}},
 		{"a file that is not a backup", []string{"restore", file, "--data", fresh}, []string{file, "gateway backup"}},
-		{"restore over a store", []string{"restore", file, "--data", data}, []string{"not empty", "--data"}},
+		{"restore over a store", []string{"restore", file, "--data", data}, []string{"in use", "--data"}},
 		{"served already", []string{"serve", "--data", data}, []string{"in use", "stop that gateway", "--data"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

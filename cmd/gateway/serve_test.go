@@ -230,11 +230,20 @@ func TestBackupAndRestoreOfTheLiveFile(t *testing.T) {
 	}
 	p.must(t, key, 201, "POST", "/v1/collections/c/notes", object{"content": "written after the backup"})
 	fresh := t.TempDir()
+	// These files are of a restore that was killed.
+	for name, left := range map[string]string{"LOCK": "1\n", "slipbox.db.part": "a part of the file", "slipbox.db.part-wal": ""} {
+		if err := os.WriteFile(filepath.Join(fresh, name), []byte(left), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if _, msg, code := run(t, nil, "restore", file, "--data", fresh); code != 0 {
 		t.Fatalf("restore: exit %d\n%s", code, msg)
 	}
-	if _, msg, code := run(t, nil, "restore", file, "--data", data); code != 1 || !strings.Contains(msg, "empty") {
-		t.Errorf("restore over a used directory: exit %d: %s", code, msg)
+	if left, err := filepath.Glob(filepath.Join(fresh, "*.part*")); err != nil || len(left) > 0 {
+		t.Errorf("the restore leaves %v, %v", left, err)
+	}
+	if _, msg, code := run(t, nil, "restore", file, "--data", fresh); code != 1 || !strings.Contains(msg, "not empty") {
+		t.Errorf("restore over a restored store: exit %d: %s", code, msg)
 	}
 	q := serve(t, fresh, nil)
 	after := q.must(t, key, 200, "POST", "/v1/collections/c/search", object{"query": "copper kettle", "k": 10})

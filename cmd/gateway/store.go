@@ -78,7 +78,7 @@ func (c *gateway) restore() *cobra.Command {
 	return &cobra.Command{
 		Use: "restore FILE", Short: "Restore a backup into an empty data directory", Args: command.OneArg("the FILE that `gateway backup` wrote"),
 		Long: "Restore a backup into an empty or missing data directory, upgrade it to the schema of this\n" +
-			"build, and verify it. The backup itself is only read.",
+			"build, and verify it. The backup itself is only read. An interrupted restore can be repeated.",
 		Example: "  gateway restore memories-2026-11-21.db --data ./restored\n  gateway serve --data ./restored",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, log, err := c.begin()

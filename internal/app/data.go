@@ -16,6 +16,8 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 )
 
 // Names inside the data directory.
@@ -111,43 +113,56 @@ func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) e
 	if _, err := os.Stat(file); err != nil {
 		return fault.Wrap(err, fault.NotFound, "the backup %s cannot be read", file)
 	}
-	if err := makeDataDir(cfg.Data); err != nil {
+	var problems []store.Problem
+	err := fillData(cfg.Data, func(part string) error {
+		if err := copyFile(part, file); err != nil {
+			return fmt.Errorf("copy the backup: %w", err)
+		}
+		st, err := sqlite.Open(ctx, sqlite.Config{Path: part}, sqlite.Deps{Logger: log})
+		if err != nil {
+			return fault.Wrap(err, fault.CodeOf(err), "%s is not a usable backup; name a file that `gateway backup` wrote", file)
+		}
+		problems, err = st.Verify(ctx)
+		return errors.Join(err, st.Close())
+	})
+	if err == nil && len(problems) > 0 {
+		return fault.New(fault.Internal, "the restored store has %d problems; `gateway check` lists them", len(problems))
+	}
+	return err
+}
+
+// partFile is the name of a database that a restore or an import is filling. What a killed one left is replaced.
+const partFile = databaseFile + ".part"
+
+// fillData makes the database of a new or empty data directory. fn fills it under another name; without an error it is put in place.
+func fillData(dir string, fn func(part string) error) error {
+	if err := makeDataDir(dir); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(cfg.Data)
-	if err != nil {
-		return fmt.Errorf("look into the data directory: %w", err)
-	}
-	for _, e := range entries {
-		if e.Name() != lockFile {
-			return fault.New(fault.Conflict, "the data directory %s is not empty (it holds %s); name an empty or new one with --data", cfg.Data, e.Name())
-		}
-	}
-	release, err := lockData(cfg.Data)
+	release, err := lockData(dir)
 	if err != nil {
 		return err
 	}
 	defer release()
-	target := filepath.Join(cfg.Data, databaseFile)
-	part := target + ".part"
-	if err := copyFile(part, file); err != nil {
-		return errors.Join(fmt.Errorf("copy the backup: %w", err), os.Remove(part))
-	}
-	if err := os.Rename(part, target); err != nil {
-		return fmt.Errorf("put the backup in place: %w", err)
-	}
-	st, err := openEmbedded(ctx, cfg, nil, log, true)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return errors.Join(fault.Wrap(err, fault.CodeOf(err), "%s is not a usable backup; name a file that `gateway backup` wrote", file), os.Remove(target))
+		return fmt.Errorf("look into the data directory: %w", err)
 	}
-	problems, err := st.Verify(ctx)
-	if err = errors.Join(err, st.Close()); err != nil {
-		return fmt.Errorf("check the restored store: %w", err)
+	for _, e := range entries {
+		if e.Name() != lockFile && !strings.HasPrefix(e.Name(), partFile) {
+			return fault.New(fault.Conflict, "the data directory %s is not empty (it holds %s); name an empty or new one with --data", dir, e.Name())
+		}
 	}
-	if len(problems) > 0 {
-		return fault.New(fault.Internal, "the restored store has %d problems; `gateway check` lists them", len(problems))
+	part := filepath.Join(dir, partFile)
+	if err := removeDatabase(part); err != nil {
+		return err
 	}
-	return nil
+	if err = fn(part); err == nil {
+		if err = os.Rename(part, filepath.Join(dir, databaseFile)); err == nil {
+			err = syncDir(dir)
+		}
+	}
+	return errors.Join(err, removeDatabase(part))
 }
 
 func copyFile(to, from string) error {

@@ -200,51 +200,24 @@ func importInto(ctx context.Context, st interface {
 	return st.Verify(ctx)
 }
 
-// importFile is the name of the database during an import. It is renamed when it is complete.
-const importFile = databaseFile + ".import"
-
 // importData fills a new data directory.
 func importData(ctx context.Context, cfg Settings, log *slog.Logger, next func() (store.Row, error), p *moveProgress) (problems []store.Problem, err error) {
-	if err := makeDataDir(cfg.Data); err != nil {
-		return nil, err
-	}
-	release, err := lockData(cfg.Data)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
-	entries, err := os.ReadDir(cfg.Data)
-	if err != nil {
-		return nil, fmt.Errorf("look into the data directory: %w", err)
-	}
-	for _, e := range entries {
-		// Files of a killed import are not in use.
-		if e.Name() != lockFile && !strings.HasPrefix(e.Name(), importFile) {
-			return nil, fault.New(fault.Conflict, "the data directory %s is not empty (it holds %s); name an empty or new one with --data", cfg.Data, e.Name())
+	err = fillData(cfg.Data, func(part string) error {
+		st, err := sqlite.Open(ctx, sqlite.Config{Path: part}, sqlite.Deps{Logger: log})
+		if err != nil {
+			return err
 		}
-	}
-	part := filepath.Join(cfg.Data, importFile)
-	if err := removeDatabase(part); err != nil {
-		return nil, err
-	}
-	st, err := sqlite.Open(ctx, sqlite.Config{Path: part}, sqlite.Deps{Logger: log})
-	if err != nil {
-		return nil, err
-	}
-	problems, err = importInto(ctx, st, next, p)
-	if err = errors.Join(err, st.Close()); err == nil {
-		if err = os.Rename(part, filepath.Join(cfg.Data, databaseFile)); err == nil {
-			err = syncDir(cfg.Data)
-		}
-	}
-	return problems, errors.Join(err, removeDatabase(part))
+		problems, err = importInto(ctx, st, next, p)
+		return errors.Join(err, st.Close())
+	})
+	return problems, err
 }
 
 // removeDatabase removes a database with its journal files.
 func removeDatabase(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fault.Wrap(err, fault.Unavailable, "cannot remove %s, which an earlier import left", path+suffix)
+			return fault.Wrap(err, fault.Unavailable, "cannot remove %s, which an interrupted import or restore left", path+suffix)
 		}
 	}
 	return nil
