@@ -52,6 +52,8 @@ export GOFLAGS := $(BUILD_FLAGS) $(filter-out $(BUILD_FLAGS),$(GOFLAGS))
 
 # SQLite is C that was translated to Go. Its own reads and writes are not checked for races:
 # they are not ours, and make the tests four times as slow.
+# A program with the race detector sleeps a second before it exits, unless it is told not to.
+export GORACE ?= atexit_sleep_ms=0
 RACE_FLAGS := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc/...=-race=false
 
 # Without symbol tables, which only debuggers read, test programs link a fifth faster. Garbage that is collected at a

@@ -9,7 +9,7 @@ source scripts/steps.sh
 GOFLAGS=$(make -s goflags)
 # Files with "//go:build night" hold the longest tests.
 GOFLAGS="${GOFLAGS/-tags=/-tags=night,}"
-export GOFLAGS CGO_ENABLED=1 RAPID_CHECKS=500 SLIPBOX_FORK_STEPS=100000 KILL_ROUNDS=20 SLIPBOX_HOSTILE=full SLIPBOX_SETUPS=all SLIPBOX_EXCHANGES=all SLIPBOX_POOLER_MODES=all
+export GOFLAGS CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 RAPID_CHECKS=500 SLIPBOX_FORK_STEPS=100000 KILL_ROUNDS=20 SLIPBOX_HOSTILE=full SLIPBOX_SETUPS=all SLIPBOX_EXCHANGES=all SLIPBOX_POOLER_MODES=all
 
 run() { make --no-print-directory "$@"; }
 
