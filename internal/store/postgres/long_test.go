@@ -53,7 +53,7 @@ func TestPoolerModes(t *testing.T) {
 	if os.Getenv("SLIPBOX_POOLER_MODES") == "all" {
 		modes = append(modes, "exec")
 	} else {
-		once = append(once, "Notes", "Links", "Copies", "Attachments", "Tools", "Spool", "Secrets", "Texts", "Access")
+		once = append(once, "Notes", "Links", "Copies", "Attachments", "Tools", "Spool", "Secrets", "Texts", "Access", "Lineage", "Deep")
 	}
 	for _, mode := range modes {
 		t.Run(mode, func(t *testing.T) {
