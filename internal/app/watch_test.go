@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -70,17 +69,20 @@ func watch(t *testing.T, servers bool) *watchedTest {
 	}
 	stdout := &commandtest.Buffer{}
 	w.url, w.urls = g.URL(), []string{g.URL()}
-	run := []func(context.Context) error{func(ctx context.Context) error { return g.Run(ctx, stdout, false) }}
+	started := []running{run(t, w.logs, func(ctx context.Context) error { return g.Run(ctx, stdout, false) })}
 	if servers {
 		k, err := NewWorker(t.Context(), cfg, log)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.urls = append(w.urls, k.URL())
-		run = append(run, k.Run)
+		started = append(started, run(t, w.logs, k.Run))
 	}
-	w.stop = background(t, run)
-	t.Cleanup(w.stop)
+	w.stop = func() {
+		for _, r := range started {
+			r.stop()
+		}
+	}
 	w.until("the gateway is ready", func() bool { return w.status(http.MethodGet, "/readyz", "") == http.StatusOK })
 	if servers {
 		w.key = firstKey(t, g)
@@ -89,21 +91,6 @@ func watch(t *testing.T, servers bool) *watchedTest {
 		w.key, _, _ = strings.Cut(after, "\n")
 	}
 	return w
-}
-
-// background runs functions until stop is called.
-func background(t *testing.T, run []func(context.Context) error) (stop func()) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var running sync.WaitGroup
-	for _, r := range run {
-		running.Go(func() {
-			if err := r(ctx); err != nil {
-				t.Errorf("stop: %v", err)
-			}
-		})
-	}
-	return sync.OnceFunc(func() { cancel(); running.Wait() })
 }
 
 // firstKey creates a tenant on servers, with a key.
