@@ -51,7 +51,7 @@ func TestOneTenantCannotStarveAnother(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o := &outbox{}
 			h := newWorker(o, func(context.Context, memory.Job) error { pass(100 * time.Millisecond); return nil })
-			flood(o, stage, 300, 5)
+			flood(o, stage, 150, 2)
 			r, stop := start(t, h, Config{Prepares: 4, Decides: 4, Tasks: 4, Sends: 4})
 			defer stop()
 			pass(5050 * time.Millisecond)
@@ -146,6 +146,7 @@ func TestSlotsRest(t *testing.T) {
 //
 //nolint:paralleltest // it counts the goroutines of the process
 func TestWaitingLanes(t *testing.T) {
+	const lanes = 500
 	before := runtime.NumGoroutine()
 	o := &outbox{}
 	var once sync.Once
@@ -158,7 +159,7 @@ func TestWaitingLanes(t *testing.T) {
 		}
 		return nil
 	})
-	tenant := flood(o, memory.StageTask, 1500, 1)
+	tenant := flood(o, memory.StageTask, lanes, 1)
 	r, stop := start(t, h, Config{Tasks: 2, Poll: time.Hour})
 	<-running
 	for _, w := range o.jobs {
@@ -166,7 +167,7 @@ func TestWaitingLanes(t *testing.T) {
 	}
 	// Other goroutines of the process come and go meanwhile.
 	if n := runtime.NumGoroutine() - before; n > 300 {
-		t.Errorf("%d goroutines for 1500 lanes", n)
+		t.Errorf("%d goroutines for %d lanes", n, lanes)
 	}
 	r.mu.Lock()
 	// The two whose jobs run may wait again behind the others.
@@ -179,11 +180,11 @@ func TestWaitingLanes(t *testing.T) {
 		h.mu.Lock()
 		n := len(h.done)
 		h.mu.Unlock()
-		if n == 1500 {
+		if n == lanes {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%d of 1500 jobs are done; no poll found the others", n)
+			t.Fatalf("%d of %d jobs are done; no poll found the others", n, lanes)
 		}
 	}
 	stop()

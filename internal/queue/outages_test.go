@@ -48,7 +48,7 @@ func (f *flaky) Claim(ctx context.Context, r memory.Due, stage memory.Stage, tok
 func TestOutageIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const lanes = 200
+		const lanes = 40
 		f := &flaky{outbox: &outbox{}}
 		for range lanes {
 			f.add(newRef(), memory.StageTask)
