@@ -20,6 +20,26 @@ type Late struct {
 	Own    float64 // in the note
 	Lead   float64 // in the note or the two before it in its session: answers follow questions
 	Around float64 // in the note or the two on either side of it
+
+	// Alike is the mean cosine of two tokens of the note; 0 with fewer than two. It shows which of two encoders has read the note.
+	Alike float64
+}
+
+// alike returns the mean cosine of two tokens, whose codes follow one another.
+func alike(codes []byte) float64 {
+	n := len(codes) / TokenDim
+	if n < 2 {
+		return 0
+	}
+	var sum [TokenDim]int
+	for i, x := range codes {
+		sum[i%TokenDim] += int(int8(x)) //nolint:gosec // the bits of a signed byte
+	}
+	square := 0
+	for _, x := range &sum {
+		square += x * x
+	}
+	return (float64(square)/(codeLength*codeLength) - float64(n)) / float64(n*(n-1))
 }
 
 // codeLength is the Euclidean length of a token's code.
@@ -91,6 +111,7 @@ func (q *Query) Late(tokens []Token, candidates []Signals) []Late {
 		out[n].Own /= sum
 		out[n].Lead /= sum
 		out[n].Around /= sum
+		out[n].Alike = alike(v.tokens(c, candidates[n].row))
 	}
 	return out
 }

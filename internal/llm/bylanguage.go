@@ -98,6 +98,7 @@ func (b *ByLanguage) split(texts []string, embed func(l *Local, texts []string) 
 		}
 		for i, at := range places {
 			out[at] = made[i]
+			out[at].Second = l == b.others
 		}
 	}
 	return out, nil

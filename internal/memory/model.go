@@ -94,6 +94,7 @@ type Embedder interface {
 type Embedding struct {
 	Vector []float32 // of Dim numbers
 	Tokens []Token   // of the content words, in order, for late interaction; nil when the embedder has none
+	Second bool      // read by the second encoder of an embedder that has two, whose tokens are all near one another; not stored
 }
 
 // TokenDim is the number of dimensions that token vectors are projected to.

@@ -122,6 +122,7 @@ func (sr *searchRun) matchesAttributes(attributes map[string]any) bool {
 type embedded struct {
 	vector []float32
 	tokens [][]index.Token // of its texts: one, or of a dialogue its end and its last utterance
+	second bool            // the second of two encoders has read all texts
 }
 
 // embedQuery embeds the query. It returns nothing if words alone answer.
@@ -145,7 +146,7 @@ func (sr *searchRun) embedQuery(ctx context.Context) (embedded, error) {
 // embedWords embeds the words of the query. A dialogue has the mean of two vectors: that of its end, which says
 // what it is about, and that of its last utterance, which says what is asked. It has the tokens of both.
 func (sr *searchRun) embedWords(ctx context.Context) (embedded, error) {
-	var out embedded
+	out := embedded{second: true}
 	add := func(s string) error {
 		made, err := sr.service.embedText(ctx, sr.scope, &sr.view.Collection, s)
 		if err != nil {
@@ -157,6 +158,7 @@ func (sr *searchRun) embedWords(ctx context.Context) (embedded, error) {
 		for i, x := range made.Vector {
 			out.vector[i] += x
 		}
+		out.second = out.second && made.Second
 		if len(made.Tokens) > 0 {
 			out.tokens = append(out.tokens, lateTokens(&made))
 		}
@@ -183,6 +185,7 @@ func (sr *searchRun) late(notes []index.Signals) []index.Late {
 			out[i].Own += l.Own / n
 			out[i].Lead += l.Lead / n
 			out[i].Around += l.Around / n
+			out[i].Alike = l.Alike
 		}
 	}
 	return out
@@ -234,9 +237,11 @@ func (sr *searchRun) candidates(selected *index.Selection, ranker *search.Ranker
 		places[i], _ = indexOfNote(found, note)
 		late[i] = found[places[i]]
 	}
-	for i, l := range sr.late(late) {
-		setLate(&out[places[i]], l)
+	measured := make([]*search.Candidate, len(best))
+	for i, at := range places {
+		measured[i] = &out[at]
 	}
+	sr.setLate(measured, sr.late(late))
 	return foundNotes{out, found}
 }
 
@@ -357,14 +362,12 @@ func (sr *searchRun) linkedCandidates(linked []search.Linked) []search.Candidate
 	})
 	found = distinct(found, digestOf, &scratch{})
 	out := sr.toCandidates(nil, found)
-	for i, l := range sr.late(found) {
-		setLate(&out[i], l)
+	measured := make([]*search.Candidate, len(out))
+	for i := range out {
+		measured[i] = &out[i]
 	}
+	sr.setLate(measured, sr.late(found))
 	return out
-}
-
-func setLate(c *search.Candidate, l index.Late) {
-	c.Values[search.Late], c.Values[search.LateLead], c.Values[search.LateAround] = l.Own, l.Lead, l.Around
 }
 
 func boolToFloat(b bool) float64 {

@@ -37,6 +37,8 @@ type searchRun struct {
 	// The query, as the index takes it.
 	indexQuery  *index.Query
 	queryTokens [][]index.Token // by text; see embedded
+	second      bool            // the second of two encoders has read the query
+	levels      []level         // of late interaction with notes that the other encoder has read; nil: as measured
 
 	// What the query says of time and attributes, and what the profile does with it.
 	times           []when.Range          // that the query names
@@ -172,7 +174,7 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	sr.queryTokens = made.tokens
+	sr.queryTokens, sr.second = made.tokens, made.second
 	words := sr.words
 	if sr.mode == Vector {
 		words = ""
