@@ -51,7 +51,7 @@ func Budgets() map[string]int {
 		"internal/tenant/grant":                     40,
 		"internal/auth":                             2950,
 		"internal/store":                            7650,
-		"internal/store/sqlite":                     5850,
+		"internal/store/sqlite":                     5840,
 		"internal/store/postgres":                   6270,
 		"internal/llm":                              5129,
 		"internal/analyst":                          1827,

@@ -37,7 +37,7 @@ func (q *session) PutWebhook(ctx context.Context, tenantID uuid.UUID, w memory.W
 	}
 	_, err = q.exec(ctx, `INSERT INTO webhooks (tenant, id, collection, url, events, secrets, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
  ON CONFLICT (tenant, id) DO UPDATE SET url = excluded.url, events = excluded.events, secrets = excluded.secrets, updated_at = excluded.updated_at`,
-		tenantID, w.ID, w.Collection, w.URL, events, notNull(w.Secrets), w.CreatedAt, w.UpdatedAt)
+		tenantID, w.ID, w.Collection, w.URL, events, append([]byte{}, w.Secrets...), w.CreatedAt, w.UpdatedAt)
 	return err
 }
 
@@ -79,12 +79,4 @@ func (q *session) PutDelivery(ctx context.Context, tenantID uuid.UUID, d memory.
 func (q *session) DropDeliveries(ctx context.Context, tenantID, webhook uuid.UUID, before time.Time) error {
 	_, err := q.exec(ctx, "DELETE FROM deliveries WHERE tenant = ? AND webhook = ? AND updated_at < ? AND state <> 'waiting'", tenantID, webhook, before)
 	return err
-}
-
-// notNull returns empty bytes for none: the column has no NULL.
-func notNull(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
 }
