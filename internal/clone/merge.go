@@ -377,7 +377,7 @@ func (p *mergePlan) decideKey(h head, d *decision, theirs *memory.Note) (done bo
 }
 
 // alike returns a note of the other side as the one that this side has under its key, where both say the same: when each heard it, and
-// what was made of it since, are no conflicts.
+// what was made of it since, are not conflicts.
 func alike(ours, theirs *memory.Note) *memory.Note {
 	n := *theirs
 	n.ID, n.Context, n.Category, n.Importance, n.State = ours.ID, ours.Context, ours.Category, ours.Importance, ours.State
@@ -392,7 +392,7 @@ func alike(ours, theirs *memory.Note) *memory.Note {
 	return &n
 }
 
-// decidePassages lets passages follow their file: those of a file that this side keeps its own of are left out, those that come in
+// decidePassages decides about passages by their file: those of a file that this side keeps its own of are left out, those that come in
 // its place replace this side's, and none comes without its file.
 func (d *decision) decidePassages(h head) error {
 	comes := map[uuid.UUID]bool{}

@@ -21,7 +21,7 @@ type Erasure struct {
 	Gone      []uuid.UUID // notes of which no version is left
 	Rewritten []uuid.UUID // notes that stay, of which only the current version is left
 	memory.Erased
-	Waiting []uuid.UUID  // jobs that erase the earlier versions of summaries when these are made again
+	Waiting []uuid.UUID // jobs that erase the earlier versions of summaries when these are made again
 	// Kept are collections where something stays: forks of others, what was derived from the note; those that this one was forked
 	// from, notes that a merge has taken there.
 	Kept []KeptIn
