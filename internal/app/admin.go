@@ -42,6 +42,8 @@ type Admin struct {
 	tenants *tenant.Service
 	auth    *auth.Service
 	op      tenant.Operator
+	cfg     Settings
+	log     *slog.Logger
 }
 
 // tenantError adds to a NotFound how to list the tenants.
@@ -62,7 +64,7 @@ func OpenAdmin(ctx context.Context, cfg Settings, log *slog.Logger) (*Admin, err
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
-	return &Admin{store: st, tenants: tenants, auth: creds, op: grant.Operator(operatorCLI)}, nil
+	return &Admin{store: st, tenants: tenants, auth: creds, op: grant.Operator(operatorCLI), cfg: cfg, log: log}, nil
 }
 
 // newAccess builds credentials and tenants over a store. forget is called when a tenant has
@@ -135,9 +137,20 @@ func (a *Admin) ResumeTenant(ctx context.Context, ref string) error {
 	return tenantError(err, ref)
 }
 
-// DeleteTenant deletes a tenant with all its data.
+// DeleteTenant deletes a tenant with all its data. Serving processes drop what they hold of it within a minute, and soon if a Redis
+// tells them.
 func (a *Admin) DeleteTenant(ctx context.Context, ref string) error {
-	return tenantError(a.tenants.Delete(ctx, a.op, ref), ref)
+	t, err := a.tenants.Get(ctx, a.op, ref)
+	if err == nil {
+		err = a.tenants.Delete(ctx, a.op, t.ID.String())
+	}
+	if err != nil {
+		return tenantError(err, ref)
+	}
+	if err := forgetEverywhere(ctx, a.cfg, a.log, t.ID); err != nil {
+		a.log.WarnContext(ctx, "the tenant is deleted; caches and index files could not all be removed: serving processes do it within a minute", "error", err)
+	}
+	return nil
 }
 
 // wholeTenant returns a scope for every agent of a tenant with all permissions.

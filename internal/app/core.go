@@ -71,6 +71,7 @@ type core struct {
 	bus       *redis.Bus
 	wakeups   *redis.Wakeups  // nil without Redis
 	versions  *cache.Versions // nil without a cache
+	gone      chan memory.Due // what may be deleted, or has lost notes
 
 	written store.Store    // Store, without a look for expired notes
 	expiry  *notes.Service // retires them; nil while the process starts
@@ -130,6 +131,7 @@ func (c *core) connect(ctx context.Context, service string) error {
 	if err != nil {
 		return errors.Join(err, opened.Close())
 	}
+	c.gone = make(chan memory.Due, goneBuffer)
 	c.written = store.ScreenSecrets(store.LimitWrites(store.NotifyOnCommit(observed, c.onCommit), c.storageLimits))
 	c.Store, c.checks = store.RetireExpired(c.written, time.Now, c.retireExpired), checks
 	if c.cfg.RedisURL != "" {
@@ -180,7 +182,7 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 	if !c.cfg.Servers() {
 		reading.KeepUsage = time.Minute // no other process counts
 	}
-	deps := recall.Deps{Store: reader, Embedders: c.Embedders, Model: models.main, Judge: judge, Policies: c.Policies, Log: c.log, Tracer: c.telemetry.Tracer("slipbox/recall")}
+	deps := recall.Deps{Reach: reach, Store: reader, Embedders: c.Embedders, Model: models.main, Judge: judge, Policies: c.Policies, Log: c.log, Tracer: c.telemetry.Tracer("slipbox/recall")}
 	if ranker := llm.NewReranker(llm.Deps{Log: c.log, Clock: time.Now}, c.cfg.LLM); ranker != nil { // else a nil that is not nil
 		deps.Reranker = ranker
 	}
@@ -201,20 +203,24 @@ func (c *core) buildModelsAndServices(ctx context.Context) error {
 	return nil
 }
 
-// openSnapshots opens the directory of snapshots of indexes: that of the settings, else one beside an
+// indexDir returns the directory of snapshots of indexes: that of the settings, else one beside an
 // embedded store. Servers keep none unless a setting names a directory.
-func (c *core) openSnapshots(deps *recall.Deps) (err error) {
-	dir := c.cfg.Index.Dir
-	if dir == "" && !c.cfg.Servers() {
-		dir = filepath.Join(c.cfg.Data, "index")
+func indexDir(cfg Settings) string {
+	if cfg.Index.Dir == "" && !cfg.Servers() {
+		return filepath.Join(cfg.Data, "index")
 	}
+	return cfg.Index.Dir
+}
+
+// openSnapshots opens the directory of snapshots of indexes, if there is one.
+func (c *core) openSnapshots(deps *recall.Deps) (err error) {
+	dir := indexDir(c.cfg)
 	if dir == "" {
 		return nil
 	}
 	if deps.Snapshots, err = snapshot.Open(dir); err != nil {
 		return fault.Wrap(err, fault.Unavailable, "cannot use the directory %s for snapshots of indexes; check its owner and mode, or set index.dir", dir)
 	}
-	deps.Reach = func(id uuid.UUID) tenant.Scope { return wholeTenant(id, "system:index") }
 	return nil
 }
 
@@ -355,6 +361,10 @@ func (c *core) onCommit(ch store.Change) {
 	if c.Recall != nil { // nil while the process starts
 		c.forgetReads(ch)
 	}
+	if ch.Deleted || ch.Erased {
+		c.lookAt(memory.Due{Tenant: ch.Tenant, Collection: ch.Collection})
+		c.bus.Publish(context.Background(), redis.News{Tenant: ch.Tenant, Collection: ch.Collection, Gone: true})
+	}
 	c.Waiters.Notify(ch.Collection, false)
 	for _, j := range ch.Jobs {
 		c.Waiters.Notify(j.ID, j.Ended)
@@ -382,52 +392,6 @@ func (c *core) onCommit(ch store.Change) {
 	}
 }
 
-// sweepTimeout bounds the look for files of a deleted agent's collections.
-const sweepTimeout = 5 * time.Second
-
-// forgetReads drops what reads have kept and is no longer true, or must leave no trace.
-func (c *core) forgetReads(ch store.Change) {
-	if ch.Usage {
-		c.Recall.ForgetUsage(ch.Collection)
-	}
-	if ch.Erased || ch.Deleted && ch.Agent == uuid.Nil {
-		c.forgetCached(ch.Tenant, ch.Collection)
-	}
-	switch {
-	case ch.Erased:
-		c.Recall.Evict(ch.Tenant, ch.Collection)
-	case !ch.Deleted:
-	case ch.Collection != uuid.Nil:
-		c.Recall.Evict(ch.Tenant, ch.Collection)
-	case ch.Agent != uuid.Nil:
-		ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
-		defer cancel()
-		if err := c.Recall.SweepTenant(ctx, ch.Tenant); err != nil {
-			c.log.Warn("the snapshots of an agent's indexes are not removed yet; the next minute does it", slog.Any("error", err))
-		}
-	default:
-		c.Recall.EvictTenant(ch.Tenant)
-	}
-}
-
-// forgetCached removes the versions of a collection, or of a tenant if it is zero, from the cache in Redis.
-func (c *core) forgetCached(tenantID, collection uuid.UUID) {
-	if c.versions == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), sweepTimeout)
-	defer cancel()
-	if err := c.versions.Forget(ctx, tenantID, collection); err != nil {
-		c.log.Warn("versions in Redis could not be removed; they leave it after SLIPBOX_REDIS_CACHE_TTL", slog.Any("error", err))
-	}
-}
-
-// evict drops what was read of a collection whose rows are removed.
-func (c *core) evict(tenantID, collection uuid.UUID) {
-	c.Recall.Evict(tenantID, collection)
-	c.forgetCached(tenantID, collection)
-}
-
 // onNews handles news from any process: it wakes those who wait for the job or watch the collection, and updates a
 // loaded index before the next search.
 func (c *core) onNews(ctx context.Context, n redis.News) {
@@ -437,6 +401,9 @@ func (c *core) onNews(ctx context.Context, n redis.News) {
 	}
 	if n.Job != uuid.Nil {
 		c.Waiters.Notify(n.Job, !n.Unended)
+	}
+	if n.Gone {
+		c.lookAt(memory.Due{Tenant: n.Tenant, Collection: n.Collection})
 	}
 	if n.Revision > 0 && n.Tenant != uuid.Nil {
 		c.Recall.Refresh(ctx, wholeTenant(n.Tenant, "system:news"), n.Collection)
@@ -485,6 +452,7 @@ func (c *core) startBackground(ctx context.Context, background *sync.WaitGroup) 
 	c.serveProfiles(ctx, background)
 	background.Go(func() { c.meter.run(ctx) })
 	c.Recall.Start()
+	background.Go(func() { c.sweepGone(ctx) })
 	if c.redis == nil {
 		return
 	}

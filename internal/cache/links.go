@@ -47,9 +47,22 @@ func linksBytes(k linksKey, links []memory.Link) uint32 {
 	return uint32(sum) //nolint:gosec // there are at most DefaultLinks
 }
 
+// viewPart is the length of a layer in viewKey.
+const viewPart = 16 + 8 + 8
+
+// layers returns the layers of the view.
+func (k linksKey) layers() []heldLayer {
+	out := make([]heldLayer, 0, len(k.view)/viewPart)
+	for part := []byte(k.view); len(part) >= viewPart; part = part[viewPart:] {
+		epoch := int64(binary.LittleEndian.Uint64(part[24:])) //nolint:gosec // bits, not a number
+		out = append(out, heldLayer{k.tenant, uuid.UUID(part[:16]), epoch})
+	}
+	return out
+}
+
 // viewKey identifies what a view shows.
 func viewKey(v *memory.View) string {
-	key := make([]byte, 0, 32*len(v.Layers))
+	key := make([]byte, 0, viewPart*len(v.Layers))
 	for _, l := range v.Layers {
 		key = append(key, l.Collection[:]...)
 		key = binary.LittleEndian.AppendUint64(key, uint64(l.Bound))      //nolint:gosec // bits, not a number

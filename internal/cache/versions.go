@@ -2,8 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"time"
@@ -25,7 +23,7 @@ type VersionsConfig struct {
 	// one eighth of it in addition.
 	Bytes int64
 	// TTL is how long Redis keeps a version, read or not; default 1 h. An erased note cannot be
-	// reached from then on, as its layer's erase epoch is in the key; Forget removes it.
+	// reached from then on, as its layer's erase epoch is in the key; Forget and SweepRedis remove it.
 	TTL time.Duration
 }
 
@@ -56,51 +54,11 @@ type versionKey struct {
 	epoch int64
 }
 
+func (k versionKey) layer() heldLayer { return heldLayer{k.tenant, k.Layer, k.epoch} }
+
 func (k versionKey) String(prefix string) string {
-	return keyPrefix(prefix) + k.tenant.String() + ":" + k.Layer.String() + ":" + strconv.FormatInt(k.epoch, 10) + ":" +
-		k.Note.String() + ":" + strconv.FormatInt(int64(k.From), 10)
+	return keyPrefix(prefix) + k.layer().String() + ":" + k.Note.String() + ":" + strconv.FormatInt(int64(k.From), 10)
 }
-
-// setKey is the key of the set of the keys of a layer's versions, by which Forget finds them.
-func setKey(prefix string, tenantID, layer uuid.UUID) string {
-	return prefix + ":v1-of:" + tenantID.String() + ":" + layer.String()
-}
-
-// Forget removes the versions of a layer from Redis, after rows of its log were removed; of all layers of the tenant if layer
-// is zero.
-func (v *Versions) Forget(ctx context.Context, tenantID, layer uuid.UUID) error {
-	if v.redis == nil {
-		return nil
-	}
-	return v.redis.Direct(ctx, func(ctx context.Context, r *goredis.Client) error {
-		sets := []string{setKey(v.redis.Prefix(), tenantID, layer)}
-		if layer == uuid.Nil {
-			sets = nil
-			found := r.Scan(ctx, 0, v.redis.Prefix()+":v1-of:"+tenantID.String()+":*", forgetPage).Iterator()
-			for found.Next(ctx) {
-				sets = append(sets, found.Val())
-			}
-			if err := found.Err(); err != nil {
-				return fmt.Errorf("list the cached layers: %w", err)
-			}
-		}
-		for _, set := range sets {
-			keys := r.SScan(ctx, set, 0, "", forgetPage).Iterator()
-			for keys.Next(ctx) {
-				if err := r.Unlink(ctx, keys.Val()).Err(); err != nil {
-					return fmt.Errorf("remove cached versions: %w", err)
-				}
-			}
-			if err := errors.Join(keys.Err(), r.Unlink(ctx, set).Err()); err != nil {
-				return fmt.Errorf("remove cached versions: %w", err)
-			}
-		}
-		return nil
-	})
-}
-
-// forgetPage is how many keys Redis looks at in one step of a scan.
-const forgetPage = 1000
 
 // keyPrefix begins every key of the cache in Redis. A new form of the values gets a new number.
 func keyPrefix(prefix string) string { return prefix + ":v1:" }
@@ -262,16 +220,20 @@ func (v *Versions) keep(ctx context.Context, notes map[versionKey]memory.Note) {
 	//nolint:errcheck // the guard counts and logs it
 	v.redis.Store(ctx, func(ctx context.Context, r *goredis.Client) error {
 		_, err := r.Pipelined(ctx, func(p goredis.Pipeliner) error {
+			layers := layersKey(v.redis.Prefix())
 			for k, n := range notes {
 				text, err := v.codec.encode(n)
 				if err != nil {
 					return err
 				}
-				p.Set(ctx, k.String(v.redis.Prefix()), text, v.ttl)
+				// First what finds it again, should this process die in between. A version that was kept before may live as long.
 				kept := setKey(v.redis.Prefix(), k.tenant, k.Layer)
 				p.SAdd(ctx, kept, k.String(v.redis.Prefix()))
-				p.Expire(ctx, kept, 2*v.ttl) // a version that was kept before may live as long
+				p.Expire(ctx, kept, 2*v.ttl)
+				p.ZAdd(ctx, layers, goredis.Z{Score: float64(time.Now().Add(2 * v.ttl).UnixMilli()), Member: k.layer().String()})
+				p.Set(ctx, k.String(v.redis.Prefix()), text, v.ttl)
 			}
+			p.Expire(ctx, layers, 2*v.ttl)
 			return nil
 		})
 		return err

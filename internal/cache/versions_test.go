@@ -442,9 +442,109 @@ func TestRemovedVersionsLeaveRedis(t *testing.T) {
 		if all {
 			layer, want = uuid.Nil, nil
 		}
-		must(t, v.Forget(t.Context(), w.scope.Tenant(), layer))
+		must(t, Forget(t.Context(), r, w.scope.Tenant(), layer))
 		if got := held(); !slices.Equal(got, want) {
 			t.Errorf("all: %t: Redis has versions of %v, want %v", all, got, want)
 		}
 	}
+}
+
+// What another process deletes or erases leaves this process and Redis when they are swept, also what a slow reader stored after it.
+// All else stays.
+func TestSweepDropsWhatIsGone(t *testing.T) {
+	t.Parallel()
+	url, prefix := redistest.Shared(t)
+	prefix += ":" + uuid.NewString() // other tests sweep too
+	r := openRedis(t, redis.Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second})
+	w := newShelf(t)
+	v := w.cache(r, VersionsConfig{}, Deps{})
+	reach := func(uuid.UUID) tenant.Scope { return w.scope }
+	read := func(c uuid.UUID, n memory.Note) {
+		t.Helper()
+		w.contents(v, w.view(c), n.Version())
+		if _, err := v.Links(t.Context(), w.scope, w.view(c), memory.LinkQuery{Notes: []uuid.UUID{n.ID}, Direction: memory.Outgoing}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	audit := memory.AuditEntry{Action: "test"}
+	deleted, erased := w.create(memory.Collection{Name: "deleted"}), w.create(memory.Collection{Name: "erased"})
+	stays, secret, mark, rest := w.write(w.base, rich("stays")), w.write(deleted, rich("secret")), w.write(erased, rich("mark")), w.write(erased, rich("rest"))
+	late := w.view(deleted)
+	for n, c := range map[*memory.Note]uuid.UUID{&stays: w.base, &secret: deleted, &mark: erased, &rest: erased} {
+		read(c, *n)
+	}
+	held := func() map[string]int {
+		out := map[string]int{}
+		name := map[uuid.UUID]string{w.base: "stays", deleted: "deleted", erased: "erased"}
+		for k := range v.local.Keys() {
+			out["local "+name[k.Layer]]++
+		}
+		for k := range v.links.Keys() {
+			for _, h := range k.layers() {
+				out["links "+name[h.layer]]++
+			}
+		}
+		must(t, Entries(t.Context(), r, func(found []Entry) error {
+			for _, e := range found {
+				out["redis "+name[e.Layer]]++
+			}
+			return nil
+		}))
+		return out
+	}
+	sweep := func(only memory.Due) {
+		t.Helper()
+		must(t, v.Sweep(t.Context(), reach, only))
+		must(t, r.Direct(t.Context(), func(ctx context.Context, c *goredis.Client) error { return c.Del(ctx, prefix+":v1-swept").Err() }))
+		must(t, v.SweepRedis(t.Context(), reach, time.Hour))
+	}
+	want := map[string]int{"local stays": 1, "links stays": 1, "redis stays": 1, "local deleted": 1, "links deleted": 1, "redis deleted": 1, "local erased": 2, "links erased": 2, "redis erased": 2}
+	check := func(when string) {
+		t.Helper()
+		if diff := cmp.Diff(want, held()); diff != "" {
+			t.Errorf("%s: %s", when, diff)
+		}
+	}
+	sweep(memory.Due{})
+	check("nothing is gone")
+	if _, err := w.store.DeleteCollection(t.Context(), w.scope, deleted, false, audit); err != nil {
+		t.Fatal(err)
+	}
+	must(t, v.Sweep(t.Context(), reach, memory.Due{Tenant: uuid.New()}))
+	must(t, v.SweepRedis(t.Context(), reach, time.Hour))
+	check("of another tenant, and so soon after another process")
+	sweep(memory.Due{Tenant: w.scope.Tenant(), Collection: deleted})
+	for _, in := range []string{"local", "links", "redis"} {
+		delete(want, in+" deleted")
+	}
+	check("a collection is deleted")
+	v.keep(t.Context(), map[versionKey]memory.Note{{tenant: w.scope.Tenant(), Version: secret.Version(), epoch: late.Layers[0].EraseEpoch}: secret})
+	want["redis deleted"] = 1
+	check("a slow reader stores it again")
+	sweep(memory.Due{})
+	delete(want, "redis deleted")
+	check("it is swept again")
+	if _, err := w.store.Write(t.Context(), w.scope, erased, memory.WriteOptions{Cause: memory.CauseDelete}, func(ctx context.Context, tx memory.Tx) error { return tx.Delete(ctx, mark.ID) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.store.EraseNotes(t.Context(), w.scope, erased, []uuid.UUID{mark.ID}, nil, audit); err != nil {
+		t.Fatal(err)
+	}
+	read(erased, rest)
+	sweep(memory.Due{})
+	for _, in := range []string{"local", "links", "redis"} {
+		want[in+" erased"] = 1
+	}
+	check("a note is erased")
+	must(t, w.store.DeleteTenant(t.Context(), grant.Operator("test"), w.scope.Tenant()))
+	sweep(memory.Due{})
+	clear(want)
+	check("the tenant is deleted")
+	must(t, r.Direct(t.Context(), func(ctx context.Context, c *goredis.Client) error {
+		left, err := c.Keys(ctx, prefix+"*").Result()
+		if len(left) != 1 {
+			t.Errorf("Redis has %v, want only the mark of the last look", left)
+		}
+		return err
+	}))
 }

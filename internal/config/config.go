@@ -284,7 +284,7 @@ type Jobs struct {
 	Tasks int `yaml:"tasks" env:"SLIPBOX_JOB_TASKS"`
 	// Stages that a worker runs: prepare, decide, task, send (to webhooks); default all.
 	Stages []string `yaml:"stages" env:"SLIPBOX_JOB_STAGES"`
-	// SweepInterval is the time between two searches for expired collections; default 30 s.
+	// SweepInterval is the time between two searches for what expired, or other processes deleted; default 30 s.
 	SweepInterval time.Duration `yaml:"sweep_interval" env:"SLIPBOX_JOB_SWEEP_INTERVAL"`
 	// CopyBatch is the number of notes in one transaction of a copy, which holds the embedded writer meanwhile; default 250.
 	CopyBatch int `yaml:"copy_batch" env:"SLIPBOX_COPY_BATCH"`

@@ -175,6 +175,15 @@ func (c *Cached) Forget(tenantID uuid.UUID) {
 	}
 }
 
+// tenants adds those whose embeddings are cached.
+func (c *Cached) tenants(to map[uuid.UUID]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key := range c.byKey {
+		to[key.tenant] = true
+	}
+}
+
 // Stats returns the counters since the start.
 func (c *Cached) Stats() CacheStats {
 	c.mu.Lock()

@@ -170,6 +170,15 @@ func (r *Registry) Caches() map[string]CacheStats {
 	return out
 }
 
+// Tenants returns the tenants whose embeddings are cached.
+func (r *Registry) Tenants() []uuid.UUID {
+	out := map[uuid.UUID]bool{}
+	for _, c := range r.caches {
+		c.tenants(out)
+	}
+	return slices.Collect(maps.Keys(out))
+}
+
 // Forget drops the cached embeddings of a tenant.
 func (r *Registry) Forget(tenantID uuid.UUID) {
 	for _, c := range r.caches {

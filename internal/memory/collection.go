@@ -145,6 +145,13 @@ type Layer struct {
 	Flattened  []Ancestor // whose logs it holds itself, nearest first; it does not read them
 }
 
+// LayerState is what a copy of a collection's own log is checked against, such as an index, a file or a cache.
+type LayerState struct {
+	EraseEpoch int64
+	Embedder   string
+	Reembedded uuid.UUID
+}
+
 // Equal reports whether two layers show the same.
 func (l Layer) Equal(o Layer) bool {
 	return l.Collection == o.Collection && l.Bound == o.Bound && l.EraseEpoch == o.EraseEpoch

@@ -204,6 +204,11 @@ type Due struct {
 	Collection uuid.UUID
 }
 
+// Includes reports whether a collection is the one that is named. A zero id means all.
+func (d Due) Includes(tenantID, collection uuid.UUID) bool {
+	return (d.Tenant == uuid.Nil || d.Tenant == tenantID) && (d.Collection == uuid.Nil || d.Collection == collection)
+}
+
 // ReviewState of a proposal.
 type ReviewState string
 

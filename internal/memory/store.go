@@ -141,6 +141,9 @@ type ViewReader interface {
 	// OpenView resolves ref as ResolveCollection does, and the lineage with its bounds, in one read
 	// transaction.
 	OpenView(ctx context.Context, s tenant.Scope, ref string, at At) (View, error)
+	// LayerStates returns the states of these collections, also of expired ones. Left out are those that are gone or being
+	// deleted, and those that the scope does not reach.
+	LayerStates(ctx context.Context, s tenant.Scope, collections []uuid.UUID) (map[uuid.UUID]LayerState, error)
 	// Links returns the visible links of the notes, ordered by source, relation, target.
 	Links(ctx context.Context, s tenant.Scope, v View, q LinkQuery) ([]Link, error)
 	// Counts returns the counts at the view's revision.

@@ -23,6 +23,7 @@ type News struct {
 	Revision   int64     `json:"r,omitempty"` // of the head; 0: not about a revision
 	Job        uuid.UUID `json:"j,omitzero"`  // whose state changed; zero: not about a job
 	Unended    bool      `json:"u,omitempty"` // the job has not ended; false: it may have
+	Gone       bool      `json:"g,omitempty"` // the collection, or the tenant if that is zero, was deleted or has lost notes
 
 	Delta *memory.RunDelta `json:"h,omitempty"` // of a step that is generated now; nil: not about one
 }
@@ -71,13 +72,13 @@ func (b *Bus) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case n := <-b.out:
-			b.send(ctx, n)
+			b.Send(ctx, n)
 		}
 	}
 }
 
-// send sends one news and those that wait behind it, in one round trip.
-func (b *Bus) send(ctx context.Context, first News) {
+// Send sends one news and those that wait behind it, in one round trip.
+func (b *Bus) Send(ctx context.Context, first News) {
 	batch := []News{first}
 	for len(batch) < newsBatch {
 		select {

@@ -60,6 +60,9 @@ func Open(path string) (*Dir, error) {
 	return d, nil
 }
 
+// At returns a directory as it is, perhaps one that another process uses; it need not exist.
+func At(path string) *Dir { return &Dir{path: path} }
+
 func (d *Dir) folder(tenant ID) string { return filepath.Join(d.path, hex.EncodeToString(tenant[:])) }
 
 func (d *Dir) file(n Name) string {
@@ -136,13 +139,15 @@ func (d *Dir) removeAll(pattern string) error {
 	return errors.Join(errs...)
 }
 
-// Names returns the names of all files, also of those that are being written.
-func (d *Dir) Names() ([]Name, error) { return d.names("*") }
-
-// NamesOf returns the names of the files of a tenant, also of those that are being written.
-func (d *Dir) NamesOf(tenant ID) ([]Name, error) { return d.names(hex.EncodeToString(tenant[:])) }
-
-func (d *Dir) names(folder string) ([]Name, error) {
+// Names returns the names of all files, also of those that are being written; of one tenant if only is not zero. A nil Dir has none.
+func (d *Dir) Names(only ID) ([]Name, error) {
+	if d == nil {
+		return nil, nil
+	}
+	folder := "*"
+	if only != (ID{}) {
+		folder = hex.EncodeToString(only[:])
+	}
 	files, err := filepath.Glob(filepath.Join(d.path, folder, "*"))
 	if err != nil {
 		return nil, fmt.Errorf("list snapshots: %w", err)

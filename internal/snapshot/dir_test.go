@@ -159,7 +159,7 @@ func TestRemoval(t *testing.T) {
 			t.Errorf("%v is %q, want %q", n, got, want)
 		}
 	}
-	names, err := d.Names()
+	names, err := d.Names(snapshot.ID{})
 	must(t, err)
 	if want := []snapshot.Name{other, far}; !slices.Equal(names, want) {
 		t.Errorf("names are %v, want %v", names, want)
@@ -167,7 +167,7 @@ func TestRemoval(t *testing.T) {
 	fill()
 	must(t, d.RemoveFile(more))
 	must(t, d.RemoveFile(more))
-	names, err = d.NamesOf(one.Tenant)
+	names, err = d.Names(one.Tenant)
 	must(t, err)
 	if want := []snapshot.Name{one, other}; !slices.Equal(names, want) {
 		t.Errorf("names of a tenant are %v, want %v", names, want)

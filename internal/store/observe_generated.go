@@ -376,6 +376,13 @@ func (ob *observed) KeyByID(ctx context.Context, tenantID uuid.UUID, id uuid.UUI
 	return ob.Store.KeyByID(ctx, tenantID, id)
 }
 
+// LayerStates implements Store.
+func (ob *observed) LayerStates(ctx context.Context, s tenant.Scope, collections []uuid.UUID) (out1 map[uuid.UUID]memory.LayerState, err error) {
+	ctx, finish := ob.begin(ctx, "LayerStates", s.Tenant(), uuid.Nil)
+	defer finish(&err)
+	return ob.Store.LayerStates(ctx, s, collections)
+}
+
 // Links implements Store.
 func (ob *observed) Links(ctx context.Context, s tenant.Scope, v memory.View, q memory.LinkQuery) (out1 []memory.Link, err error) {
 	ctx, finish := ob.begin(ctx, "Links", s.Tenant(), v.Collection.ID)

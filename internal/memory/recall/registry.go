@@ -68,7 +68,7 @@ type layerEntry struct {
 	updating   atomic.Bool
 	fromLog    bool                      // it is a rebuild, which uses no file
 	filled     atomic.Bool               // it was up to date once; otherwise it is cold
-	tenant     atomic.Pointer[uuid.UUID] // set with filled
+	tenant     atomic.Pointer[uuid.UUID] // set before it is filled
 	savedRows  atomic.Int64              // in the file of the index; 0: there is none
 	savedAt    atomic.Int64              // the revision of the file
 
@@ -111,7 +111,7 @@ func (g *registry) openView(ctx context.Context, s tenant.Scope, v memory.View, 
 	bounds := make([]index.Bound, len(v.Layers))
 	ready := func(i int, at int64) error {
 		of, own := v.Origin(i)
-		e, err := g.entry(of, own, at)
+		e, err := g.entry(s, of, own, at)
 		if err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (g *registry) isBehind(v *memory.View, revisions int64) bool {
 
 // entry returns the index of the view's i-th layer, an empty one if lookup has none. at is 0 for the
 // current index, else the bound of a transient one.
-func (g *registry) entry(v *memory.View, i int, at int64) (*layerEntry, error) {
+func (g *registry) entry(s tenant.Scope, v *memory.View, i int, at int64) (*layerEntry, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	l := v.Layers[i]
@@ -212,6 +212,7 @@ func (g *registry) entry(v *memory.View, i int, at int64) (*layerEntry, error) {
 		if e, err = newEntry(key, parent, l.EraseEpoch, v.Collection.Dim); err != nil {
 			return nil, err
 		}
+		e.tenant.Store(new(s.Tenant()))
 		g.layers[key] = e
 	}
 	if g.snapshots != nil {
@@ -294,6 +295,26 @@ func (g *registry) evictTenant(tenantID uuid.UUID) {
 		g.log.Error("the snapshots of a tenant's indexes could not be removed; remove them by hand if it was deleted",
 			slog.String("tenant", tenantID.String()), slog.Any("error", err))
 	}
+}
+
+// held returns the layers that were read and that only includes, by tenant.
+func (g *registry) held(only memory.Due) map[uuid.UUID][]uuid.UUID {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	out := map[uuid.UUID][]uuid.UUID{}
+	for key, e := range g.layers {
+		if owner := e.tenant.Load(); owner != nil && only.Includes(*owner, key.layer) {
+			out[*owner] = append(out[*owner], key.layer)
+		}
+	}
+	return out
+}
+
+// dropErased drops the indexes of a layer that were filled in an earlier erase epoch.
+func (g *registry) dropErased(layer uuid.UUID, epoch int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	maps.DeleteFunc(g.layers, func(key layerKey, e *layerEntry) bool { return key.layer == layer && e.epoch < epoch })
 }
 
 // rebuild fills an index of the view's i-th layer from the log, and replaces the one in use when the

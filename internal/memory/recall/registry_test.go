@@ -27,7 +27,7 @@ type watchedStore struct {
 	rows   atomic.Int64 // that they returned
 	notes  atomic.Int64 // by id
 	scans  atomic.Int64
-	erased atomic.Int64          // is added to the erase epochs of views
+	erased atomic.Int64          // is added to the erase epochs of views and layers
 	gate   chan struct{}         // nil: open
 	read   func()                // is called after a layer was read; nil: nothing is
 	warmed chan []memory.Version // nil: reads by version are not reported
@@ -39,6 +39,15 @@ func (w *watchedStore) OpenView(ctx context.Context, s tenant.Scope, ref string,
 		v.Layers[i].EraseEpoch += w.erased.Load()
 	}
 	return v, err
+}
+
+func (w *watchedStore) LayerStates(ctx context.Context, s tenant.Scope, ids []uuid.UUID) (map[uuid.UUID]memory.LayerState, error) {
+	states, err := w.Reader.LayerStates(ctx, s, ids)
+	for id, l := range states {
+		l.EraseEpoch += w.erased.Load()
+		states[id] = l
+	}
+	return states, err
 }
 
 func (w *watchedStore) Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error) {

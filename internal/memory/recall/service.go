@@ -53,7 +53,7 @@ type Deps struct {
 	Tracer    trace.Tracer    // default no spans
 
 	// Snapshots keeps indexes as files, so that a process does not have to fill them from the log; nil:
-	// they are not kept. Reach returns a scope that reaches all of a tenant, and is required with it.
+	// they are not kept. Reach returns a scope that reaches all of a tenant, and is required with it and by Sweep.
 	Snapshots *snapshot.Dir
 	Reach     func(tenant uuid.UUID) tenant.Scope
 }
@@ -121,8 +121,6 @@ type Service struct {
 	mu      sync.Mutex
 	stop    context.CancelFunc // nil: not started
 	stopped chan struct{}
-
-	sweeping sync.WaitGroup
 }
 
 // searchesPerCPU is how many searches compute concurrently for each CPU. More would share the CPUs without
@@ -131,8 +129,8 @@ const searchesPerCPU = 2
 
 // New returns a service. Start begins to flush usage counts.
 func New(deps Deps, cfg Config) (*Service, error) {
-	if deps.Store == nil || deps.Embedders == nil || (deps.Model == nil) != (deps.Judge == nil) || (deps.Snapshots == nil) != (deps.Reach == nil) {
-		return nil, fault.New(fault.Internal, "recall: store and embedders are required, and model and judge, snapshots and reach, only together")
+	if deps.Store == nil || deps.Embedders == nil || (deps.Model == nil) != (deps.Judge == nil) || deps.Snapshots != nil && deps.Reach == nil {
+		return nil, fault.New(fault.Internal, "recall: store and embedders are required, model and judge only together, and snapshots only with reach")
 	}
 	cfg.IndexBytes = cmp.Or(cfg.IndexBytes, DefaultIndexBytes)
 	cfg.CompactFrom = cmp.Or(cfg.CompactFrom, 4096)
@@ -175,8 +173,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	return r, nil
 }
 
-// Start begins to flush usage counts, and to remove the files of collections that are gone, in the
-// background. A second Start is a no-op.
+// Start begins to flush usage counts in the background. A second Start is a no-op.
 func (r *Service) Start() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -185,9 +182,6 @@ func (r *Service) Start() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop, r.stopped = cancel, make(chan struct{})
-	if r.indexes.snapshots != nil {
-		r.sweeping.Go(func() { r.sweepLoop(ctx) })
-	}
 	go r.flushLoop(ctx, r.stopped)
 }
 
@@ -215,7 +209,6 @@ func (r *Service) Stop(ctx context.Context) error {
 	r.mu.Unlock()
 	if stop != nil {
 		stop()
-		r.sweeping.Wait()
 		select {
 		case <-stopped:
 		case <-ctx.Done():

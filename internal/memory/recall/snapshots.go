@@ -39,9 +39,6 @@ const (
 	snapshotStep   = 1024
 	// largeSnapshot is the size, in bytes, from which on memory that a file replaces is given back immediately.
 	largeSnapshot = 64 << 20
-	// sweepEvery is how often files of collections that are gone are looked for. Deletions of this process
-	// remove them immediately.
-	sweepEvery = time.Minute
 	// unusedFor is how long a file of other vectors than the collection's own is kept after it was written.
 	unusedFor = 7 * 24 * time.Hour
 )
@@ -343,66 +340,37 @@ func (r *Service) logUnsaved(ctx context.Context, e *layerEntry, err error) {
 	}
 }
 
-// sweepLoop removes the files of collections that are gone: deleted by another process, or while none
-// was running.
-func (r *Service) sweepLoop(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
-	for {
-		if err := r.Sweep(ctx); err != nil && ctx.Err() == nil {
-			r.log.Warn("snapshots of deleted collections could not be looked for", slog.Any("error", err))
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-// Sweep removes the files of collections that are gone, and files that nothing reads any more: from
-// before an erasure, or of vectors that the collection no longer has and that were not written for
-// unusedFor.
-func (r *Service) Sweep(ctx context.Context) error {
-	if r.indexes.snapshots == nil {
-		return nil
-	}
-	names, err := r.indexes.snapshots.Names()
+// Sweep drops the indexes of collections that are gone, or from before an erasure, and their files; also files of vectors that the
+// collection no longer has and that were not written for unusedFor. It is for what other processes deleted or erased, and when
+// collections were deleted with something else, such as their agent. It looks only at what only includes.
+func (r *Service) Sweep(ctx context.Context, only memory.Due) error {
+	names, err := r.indexes.snapshots.Names(only.Tenant)
 	if err != nil {
 		return err //nolint:wrapcheck // it names what failed
 	}
-	return r.sweep(ctx, names)
-}
-
-// SweepTenant removes the files of a tenant's collections that are gone. It must be called when
-// collections were deleted with something else, such as their agent.
-func (r *Service) SweepTenant(ctx context.Context, tenantID uuid.UUID) error {
-	if r.indexes.snapshots == nil {
-		return nil
-	}
-	names, err := r.indexes.snapshots.NamesOf(tenantID)
-	if err != nil {
-		return err //nolint:wrapcheck // it names what failed
-	}
-	return r.sweep(ctx, names)
-}
-
-func (r *Service) sweep(ctx context.Context, names []snapshot.Name) error {
-	views := map[uuid.UUID]memory.View{}
+	names = slices.DeleteFunc(names, func(n snapshot.Name) bool { return !only.Includes(n.Tenant, n.Collection) })
+	held := r.indexes.held(only)
 	for _, n := range names {
-		id := uuid.UUID(n.Collection)
-		v, known := views[id]
-		if !known {
-			var err error
-			v, err = r.store.OpenView(ctx, r.reach(n.Tenant), id.String(), memory.At{})
-			if fault.Is(err, fault.NotFound) {
-				r.Evict(n.Tenant, id)
-			} else if err != nil {
-				return err
-			}
-			views[id] = v // without layers when it is gone
+		held[n.Tenant] = append(held[n.Tenant], n.Collection)
+	}
+	states := map[uuid.UUID]memory.LayerState{} // ids of collections are unique across tenants
+	for t, layers := range held {
+		known, err := r.store.LayerStates(ctx, r.reach(t), layers)
+		if err != nil {
+			return err
 		}
-		if len(v.Layers) > 0 && r.indexes.isUnused(n, &v) {
+		maps.Copy(states, known)
+		for _, id := range layers {
+			if now, ok := known[id]; !ok {
+				r.Evict(t, id)
+			} else {
+				r.indexes.dropErased(id, now.EraseEpoch)
+			}
+		}
+	}
+	for _, n := range names {
+		now, ok := states[n.Collection]
+		if ok && r.indexes.isUnused(n, now) {
 			if err := r.indexes.snapshots.RemoveFile(n); err != nil {
 				return err //nolint:wrapcheck // it names what failed
 			}
@@ -413,7 +381,7 @@ func (r *Service) sweep(ctx context.Context, names []snapshot.Name) error {
 
 // isUnused reports whether no index is filled from a file any more. A file that cannot be read is left to
 // the next reader.
-func (g *registry) isUnused(n snapshot.Name, v *memory.View) bool {
+func (g *registry) isUnused(n snapshot.Name, now memory.LayerState) bool {
 	f, err := g.snapshots.Read(n)
 	if err != nil {
 		return false
@@ -422,10 +390,10 @@ func (g *registry) isUnused(n snapshot.Name, v *memory.View) bool {
 	if err != nil {
 		return false
 	}
-	if foot.Epoch < v.Layers[0].EraseEpoch {
+	if foot.Epoch < now.EraseEpoch {
 		return true
 	}
 	// Forks may have vectors of their own for the layers of their base.
-	own := foot.Embedder == v.Collection.Embedder && foot.Vectors == v.Collection.Reembedded
+	own := foot.Embedder == now.Embedder && foot.Vectors == now.Reembedded
 	return !own && g.clock().Sub(f.WrittenAt()) > unusedFor
 }

@@ -262,7 +262,7 @@ func TestDeletedCollectionsLeaveNoFile(t *testing.T) {
 	// By another process.
 	r.noError(r.collections.Delete(t.Context(), r.all, kept.ID.String(), false))
 	service, _ = r.process(dir, recall.Config{})
-	r.noError(service.Sweep(t.Context()))
+	r.noError(service.Sweep(t.Context(), memory.Due{}))
 	if n := filesBelow(t, dir); len(n) != 0 {
 		t.Errorf("there are %v", n)
 	}
@@ -277,6 +277,36 @@ func TestDeletedCollectionsLeaveNoFile(t *testing.T) {
 	if n := filesBelow(t, dir); len(n) != 0 {
 		t.Errorf("there are %v", n)
 	}
+}
+
+// A sweep drops loaded indexes too, of a collection that another process has deleted, and from before an erasure.
+func TestSweepDropsIndexes(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c, _ := r.filled("things", 10)
+	kept, _ := r.filled("other-things", 10)
+	service, w := r.over(nil, recall.Config{})
+	views := map[string]memory.View{"deleted": r.view(c), "kept": r.view(kept)}
+	states := func(when string, want map[string]string) {
+		t.Helper()
+		for what, v := range views {
+			if got := service.IndexState(v).State; got != want[what] {
+				t.Errorf("%s: the index of the collection %s is %s, want %s", when, what, got, want[what])
+			}
+		}
+	}
+	r.ask(service, c, nil)
+	r.ask(service, kept, nil)
+	r.noError(service.Sweep(t.Context(), memory.Due{}))
+	states("nothing is gone", map[string]string{"deleted": recall.StateReady, "kept": recall.StateReady})
+	r.noError(r.collections.Delete(t.Context(), r.all, c.ID.String(), false))
+	r.noError(service.Sweep(t.Context(), memory.Due{Tenant: r.tenant, Collection: kept.ID}))
+	states("another one was asked for", map[string]string{"deleted": recall.StateReady, "kept": recall.StateReady})
+	r.noError(service.Sweep(t.Context(), memory.Due{Tenant: r.tenant}))
+	states("one is deleted", map[string]string{"deleted": recall.StateCold, "kept": recall.StateReady})
+	w.erased.Add(1)
+	r.noError(service.Sweep(t.Context(), memory.Due{}))
+	states("notes are erased", map[string]string{"deleted": recall.StateCold, "kept": recall.StateCold})
 }
 
 // What was erased does not stay in a file: an older one is not read, is removed, and no index from before
@@ -309,7 +339,7 @@ func TestErasedNotesLeaveFiles(t *testing.T) {
 		t.Fatalf("there are %v", n)
 	}
 	service, w = r.process(dir, recall.Config{})
-	r.noError(service.Sweep(t.Context()))
+	r.noError(service.Sweep(t.Context(), memory.Due{}))
 	if n := filesBelow(t, dir); len(n) != 1 {
 		t.Errorf("a file without a fault was removed, there are %v", n)
 	}
@@ -321,7 +351,7 @@ func TestErasedNotesLeaveFiles(t *testing.T) {
 	r.noError(service.Stop(context.Background()))
 	service, w = r.process(dir, recall.Config{})
 	w.erased.Add(2)
-	r.noError(service.Sweep(t.Context()))
+	r.noError(service.Sweep(t.Context(), memory.Due{}))
 	if n := filesBelow(t, dir); len(n) != 0 {
 		t.Errorf("there are %v", n)
 	}

@@ -128,6 +128,28 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, as me
 	return memory.NewView(sc, t.Collection, at, layers), nil
 }
 
+// LayerStates implements memory.Reader.
+func (s *Store) LayerStates(ctx context.Context, sc tenant.Scope, collections []uuid.UUID) (out map[uuid.UUID]memory.LayerState, err error) {
+	if err := sc.Check(); err != nil {
+		return nil, err
+	}
+	p := params{args: []any{sc.Tenant(), collections}}
+	text := `SELECT c.id, h.erase_epoch, c.embedder, c.reembedded FROM unnest($2::uuid[]) l (id)
+ CROSS JOIN LATERAL (SELECT * FROM collections c WHERE c.tenant = $1 AND c.id = l.id LIMIT 1) c
+ CROSS JOIN LATERAL (SELECT * FROM collection_heads h WHERE h.tenant = $1 AND h.collection = c.id LIMIT 1) h WHERE c.` + notDeleting + reachedBy(&p, sc)
+	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		out = map[uuid.UUID]memory.LayerState{}
+		return q.each(ctx, text, p.args, func(rows pgx.Rows) error {
+			var id uuid.UUID
+			var l memory.LayerState
+			err := rows.Scan(&id, &l.EraseEpoch, &l.Embedder, &l.Reembedded)
+			out[id] = l
+			return err
+		})
+	})
+	return out, err
+}
+
 // The conditions below expect the tenant as parameter $1. What they look up has a limit of one row, which keeps the planner
 // from joining whole layers: it finds each row by its key, also of a tenant that it does not know.
 

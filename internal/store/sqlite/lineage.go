@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"maps"
 	"slices"
 	"strings"
@@ -76,6 +77,26 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, at me
 		return nil
 	})
 	return v, err
+}
+
+// LayerStates implements memory.Reader.
+func (s *Store) LayerStates(ctx context.Context, sc tenant.Scope, collections []uuid.UUID) (map[uuid.UUID]memory.LayerState, error) {
+	if err := sc.Check(); err != nil {
+		return nil, err
+	}
+	reached, args := reachedBy(sc)
+	out := map[uuid.UUID]memory.LayerState{}
+	err := s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
+		return q.each(ctx, `SELECT c.id, h.erase_epoch, c.embedder, c.reembedded FROM json_each(?) l CROSS JOIN collections c ON c.tenant = ? AND c.id = unhex(l.value)
+ CROSS JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id WHERE c.state <> 'deleting'`+reached, append([]any{ids(collections), sc.Tenant()}, args...), func(rows *sql.Rows) error {
+			var id uuid.UUID
+			var l memory.LayerState
+			err := rows.Scan(&id, &l.EraseEpoch, &l.Embedder, &l.Reembedded)
+			out[id] = l
+			return err
+		})
+	})
+	return out, err
 }
 
 // maxViews bounds the views that a session remembers.

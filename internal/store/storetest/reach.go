@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -108,6 +109,10 @@ func reachTable() map[string]reachCase {
 		}),
 		"OpenView": both(func(w *world, s tenant.Scope, g targets) error {
 			return errOf(w.OpenView(w.ctx, s, g.collection.String(), memory.At{}))
+		}),
+		"LayerStates": none(func(w *world, s tenant.Scope, g targets) error {
+			states, err := w.LayerStates(w.ctx, s, []uuid.UUID{g.collection})
+			return noneVisible(slices.Collect(maps.Keys(states)), err)
 		}),
 		"Notes": both(func(w *world, s tenant.Scope, g targets) error {
 			return noneVisible(w.Notes(w.ctx, s, g.view, []uuid.UUID{g.note}, memory.ReadOptions{}))

@@ -19,6 +19,7 @@ func removalCases() []testCase {
 		{"Erase", eraseNotes},
 		{"ErasePast", erasePast},
 		{"Delete", deleteCollection},
+		{"LayerStates", layerStates},
 		{"Materialize", materializeForks},
 		{"Expiry", expiry},
 		{"Notes/Expiry", notesExpire},
@@ -81,6 +82,32 @@ func deleteCollection(_ *testing.T, w *world) {
 	w.assertf(len(w.contents(w.view(other.ID))) == 1, "other collections are unchanged")
 	u := must(w.ModelUse(w.ctx, w.all, "2000-01-01", "2100-01-01"))(w.t)
 	w.assertf(len(u) == 1 && u[0].Calls == 1 && u[0].Collection == uuid.Nil, "the model use remains, without the collection: %+v", u)
+}
+
+// layerStates: what copies of logs are checked against, until their collection is deleted; erasing raises the epoch.
+func layerStates(_ *testing.T, w *world) {
+	c, erased := w.collection("c"), w.collection("erased")
+	f := must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Name: "f", Parent: c.ID, ExpiresAt: w.clock.Now().Add(time.Hour)}}))(w.t).Collection
+	asked := []uuid.UUID{c.ID, f.ID, uuid.New(), erased.ID, c.ID}
+	states := func() map[uuid.UUID]memory.LayerState { return must(w.LayerStates(w.ctx, w.all, asked))(w.t) }
+	before := states()
+	w.assertf(len(before) == 3 && before[c.ID].Embedder == embedder && before[f.ID].Embedder == embedder, "the states are %+v", before)
+	w.assertf(len(must(w.LayerStates(w.ctx, w.all, nil))(w.t)) == 0, "none were asked for")
+	n := w.add(erased.ID, "mark")
+	w.delete(erased.ID, n.ID)
+	w.noError(errOf(w.EraseNotes(w.ctx, w.all, erased.ID, []uuid.UUID{n.ID}, nil, memory.AuditEntry{Action: "note.erase"})))
+	job := uuid.New()
+	w.write(c.ID, func(tx memory.Tx) error { return tx.SetEmbedder(w.ctx, "another", dim, job) })
+	w.clock.Advance(2 * time.Hour)
+	after := states()
+	w.assertf(after[erased.ID].EraseEpoch > before[erased.ID].EraseEpoch && after[c.ID].EraseEpoch == before[c.ID].EraseEpoch, "the epochs were %+v and are %+v", before, after)
+	w.assertf(after[c.ID].Embedder == "another" && after[c.ID].Reembedded == job, "with other vectors: %+v", after[c.ID])
+	_, held := after[f.ID]
+	w.assertf(held, "an expired collection is there until it is deleted")
+	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, f.ID, false, memory.AuditEntry{})))
+	w.assertf(len(states()) == 2, "a collection that is being deleted has a state: %+v", states())
+	w.noError(w.DeleteTenant(w.ctx, w.op, w.tenant.ID))
+	w.assertf(len(states()) == 0, "a deleted tenant has states: %+v", states())
 }
 
 // materializeForks: deleting the base does not change what is read through its forks.
