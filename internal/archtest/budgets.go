@@ -53,7 +53,7 @@ func Budgets() map[string]int {
 		"internal/store":                            7650,
 		"internal/store/sqlite":                     5850,
 		"internal/store/postgres":                   6290,
-		"internal/llm":                              5146,
+		"internal/llm":                              5147,
 		"internal/analyst":                          1827,
 		"internal/redis":                            1200,
 		"internal/cache":                            790,
