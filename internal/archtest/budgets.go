@@ -6,7 +6,7 @@ func Budgets() map[string]int {
 	return map[string]int{
 		"cmd":                                       1050,
 		"cmd/eval":                                  1350,
-		"internal/cli":                              7250,
+		"internal/cli":                              7290,
 		"internal/app":                              4070,
 		"internal/config":                           920,
 		"internal/api":                              11150,
@@ -19,7 +19,7 @@ func Budgets() map[string]int {
 		"internal/worker":                           750,
 		"internal/api/route":                        120,
 		"internal/memory":                           4960,
-		"internal/memory/notes":                     7360,
+		"internal/memory/notes":                     7400,
 		"internal/memory/block":                     450,
 		"internal/memory/engine":                    5150,
 		"internal/memory/recall":                    6660,
