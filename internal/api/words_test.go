@@ -53,6 +53,9 @@ func TestWordsInsideOfWordsAreFound(t *testing.T) {
 		if got, _ := searchIDs(t, b, c, tt.query, "lexical"); !slices.Contains(got, id) {
 			t.Errorf("%q does not find %q: %q", tt.query, tt.note, got)
 		}
+		if got, _ := searchIDs(t, b, c, tt.query, "hybrid"); len(got) == 0 || got[0] != id {
+			t.Errorf("%q does not find %q first in hybrid: %q", tt.query, tt.note, got)
+		}
 	}
 	whole := add("Die Versicherung kommt am Montag.")
 	if got, _ := searchIDs(t, b, c, "Versicherung", "lexical"); len(got) != 2 || got[0] != whole {

@@ -22,7 +22,7 @@ func Budgets() map[string]int {
 		"internal/memory/notes":                     7400,
 		"internal/memory/block":                     450,
 		"internal/memory/engine":                    5150,
-		"internal/memory/recall":                    6660,
+		"internal/memory/recall":                    6672,
 		"internal/memory/recall/contexts":           1450,
 		"internal/memory/graph":                     250,
 		"internal/memory/files":                     1450,

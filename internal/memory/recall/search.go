@@ -175,21 +175,14 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		return nil, err
 	}
 	sr.queryTokens, sr.second = made.tokens, made.second
-	words := sr.words
-	if sr.mode == Vector {
-		words = ""
-	}
 	leave, err := sr.service.turns.Enter(ctx, sr.scope.Tenant(), sr.class())
 	if err != nil {
 		return nil, err
 	}
 	leave = sync.OnceFunc(leave)
 	defer leave()
-	if sr.indexQuery, err = sr.index.Query(words, made.vector); err != nil {
+	if err := sr.prepare(made.vector); err != nil {
 		return nil, err
-	}
-	if sr.mode == Lexical {
-		sr.indexQuery.AddParts(words)
 	}
 	sr.readHints()
 	sr.features = sr.readFeatures()
@@ -206,7 +199,6 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		return sr.byFormula(ctx, ranker, o)
 	}
 	o.Terms = sr.indexQuery.Terms()
-	sr.unmatched = o.Terms > 0 && !sr.indexQuery.Matches()
 	if ranker.Weighs(search.Entity) && sr.mode == Hybrid {
 		if sr.boosts, err = sr.entityBoosts(ctx); err != nil {
 			return nil, err
@@ -235,6 +227,23 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 		sr.answerable = sr.estimateAnswerable(hits[:min(len(hits), sr.q.K)], found)
 	}
 	return hits, nil
+}
+
+// prepare reads the query as the index takes it. Parts of words count by words alone, and where no note has a word of the query: the
+// vector of one word says little of the compounds that it is a part of.
+func (sr *searchRun) prepare(vector []float32) (err error) {
+	words := sr.words
+	if sr.mode == Vector {
+		words = ""
+	}
+	if sr.indexQuery, err = sr.index.Query(words, vector); err != nil {
+		return err
+	}
+	sr.unmatched = sr.indexQuery.Terms() > 0 && !sr.indexQuery.Matches()
+	if sr.mode == Lexical || sr.unmatched {
+		sr.indexQuery.AddParts(words)
+	}
+	return nil
 }
 
 // withoutIndex scans the store while the index loads, or waits for the index: scanned is false when it is open then.
