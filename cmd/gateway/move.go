@@ -58,7 +58,8 @@ func (c *gateway) imports() *cobra.Command {
 		Long: "Fill an empty store from a file that `gateway export` wrote with the same schema; - is stdin.\n" + moveStoreHelp +
 			"The data directory must be new or empty; a database must be new, after `gateway migrate up`. The\n" +
 			"whole file is imported in one transaction and then verified. A truncated, damaged or invalid\n" +
-			"file, and an interrupted import, leave the store empty.\n\n" +
+			"file leaves the store empty. An interrupted import can be repeated: a database that holds all\n" +
+			"of this file already is only verified.\n\n" +
 			"API keys stay valid. The keys that sign tokens are encrypted with a secret that is not in the\n" +
 			"file (SLIPBOX_WRAPPING_KEY, or secret.key of a data directory): with another secret, tokens\n" +
 			"become invalid and new signing keys are created. Jobs that ran at the export start again.\n" +

@@ -89,8 +89,13 @@ func TestKilledImportLeavesNothing(t *testing.T) {
 		if out, msg, code := run(t, owner, "import", file); code != 0 || out != "imported into the database\n" {
 			t.Fatalf("import: exit %d\n%s\n%s", code, out, msg)
 		}
-		if _, msg, code := run(t, owner, "import", file); code != 1 || !strings.Contains(msg, "not empty") {
-			t.Errorf("a second import: exit %d\n%s", code, msg)
+		// An import that was killed after its commit, while it verified, is recognized.
+		if out, msg, code := run(t, owner, "import", file); code != 0 || out != "imported into the database\n" || !strings.Contains(msg, "already") {
+			t.Errorf("the import again: exit %d\n%s\n%s", code, out, msg)
+		}
+		other, _ := exported(t)
+		if _, msg, code := run(t, owner, "import", other); code != 1 || !strings.Contains(msg, "not empty") {
+			t.Errorf("the import of another file: exit %d\n%s", code, msg)
 		}
 		back := file + ".gz"
 		if out, msg, code := run(t, owner, "export", back); code != 0 || out != back+"\n" {

@@ -140,8 +140,8 @@ func syncDir(path string) error {
 
 // Import reads a file that Export wrote ("-" means stdin) into an empty store: the database of
 // MigrateDatabaseURL when that is set, after "gateway migrate up"; otherwise a new or empty data
-// directory. An incomplete or damaged file leaves nothing behind. The problems returned are those
-// that Verify finds in the imported store; they were in the source too.
+// directory. An incomplete or damaged file leaves nothing behind. A database that holds exactly this
+// file is verified again. The problems returned are those that Verify finds in the imported store; they were in the source too.
 func Import(ctx context.Context, cfg Settings, log *slog.Logger, file string, streams Streams) ([]store.Problem, error) {
 	in, err := openExport(file, streams.In)
 	if err != nil {
@@ -169,13 +169,29 @@ func Import(ctx context.Context, cfg Settings, log *slog.Logger, file string, st
 	}
 	defer func() { _ = st.Close() }()
 	until := time.Now().Add(ephemeralTTL).UTC().Truncate(time.Microsecond)
-	return importInto(ctx, st, func() (store.Row, error) {
+	problems, err := importInto(ctx, st, func() (store.Row, error) {
 		row, err := next()
 		if err == nil {
 			expireEphemeral(row, until)
 		}
 		return row, err
 	}, p)
+	if !fault.Is(err, fault.Conflict) {
+		return problems, err
+	}
+	// An import of this file that was killed after its transaction needs only to be verified.
+	if held, e := store.Holds(ctx, st, next, neverExpire); e != nil || !held {
+		return nil, err
+	}
+	_, _ = fmt.Fprintln(streams.Err, "the database holds all of this file already, from an earlier import; it is verified")
+	return st.Verify(ctx)
+}
+
+// neverExpire removes the expiry of an ephemeral collection, which depends on when it was imported.
+func neverExpire(r store.Row) {
+	if r.Table.Name == "collections" && r.Values[r.Table.Index("ephemeral")] == true {
+		r.Values[r.Table.Index("expires_at")] = nil
+	}
 }
 
 // expireEphemeral sets the expiry that an ephemeral collection has on servers.

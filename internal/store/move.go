@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
+	"io"
+	"reflect"
 	"strings"
 
 	"github.com/google/uuid"
@@ -20,6 +23,56 @@ type Mover interface {
 	// all of them or, with any other error, none. A store that holds anything but signing keys is a
 	// Conflict.
 	Import(ctx context.Context, next func() (Row, error)) error
+}
+
+// Holds reports whether a store has the rows that next returns until io.EOF and no others, signing keys apart. Rows of both sides
+// are compared after adjust has changed them.
+func Holds(ctx context.Context, m Mover, next func() (Row, error), adjust func(Row)) (bool, error) {
+	expected := func() (Row, error) {
+		for {
+			if r, err := next(); err != nil || r.Table.Name != "signing_keys" {
+				return r, err
+			}
+		}
+	}
+	same := true
+	err := m.Export(ctx, func(r Row) error {
+		if r.Table.Name == "signing_keys" {
+			return nil
+		}
+		r.requeue()
+		want, err := expected()
+		if err == nil {
+			adjust(r)
+			adjust(want)
+			same, err = sameRow(r, want)
+		}
+		if err == nil && !same {
+			err = io.EOF
+		}
+		same = same && err == nil
+		return err
+	})
+	if !same || err != nil {
+		return false, err
+	}
+	_, err = expected()
+	return errors.Is(err, io.EOF), nil
+}
+
+// sameRow compares two rows as they are written to a file.
+func sameRow(a, b Row) (bool, error) {
+	if a.Table != b.Table {
+		return false, nil
+	}
+	for i := range a.Values {
+		x, errX := encodeValue(&a.Table.Columns[i], a.Values[i])
+		y, errY := encodeValue(&a.Table.Columns[i], b.Values[i])
+		if err := errors.Join(errX, errY); err != nil || !reflect.DeepEqual(x, y) {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // Row is a row of a table.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,51 @@ func Move(t *testing.T, seed uint64, open ...func(*testing.T) Harness) {
 			t.Errorf("a second import: %v, want a conflict", err)
 		}
 		sameLines(t, "after the second import", file, exportFile(t, next))
+		holds(t, next, file)
+	}
+}
+
+// holds checks that a store is known to have a file's rows, and not those of a file with a row more, less, or another one.
+func holds(t *testing.T, h Harness, file []byte) {
+	t.Helper()
+	for what, change := range map[string]func(rows []store.Row) []store.Row{
+		"the file":             func(rows []store.Row) []store.Row { return rows },
+		"a file without a row": func(rows []store.Row) []store.Row { return rows[:len(rows)-1] },
+		"a file with one more": func(rows []store.Row) []store.Row { return append(rows, rows[len(rows)-1]) },
+		"an empty file":        func([]store.Row) []store.Row { return nil },
+		"another row": func(rows []store.Row) []store.Row {
+			i := slices.IndexFunc(rows, func(r store.Row) bool { return r.Table.Name == "tenants" })
+			rows[i].Values[rows[i].Table.Index("name")] = "another"
+			return rows
+		},
+		"other signing keys": func(rows []store.Row) []store.Row {
+			return slices.DeleteFunc(rows, func(r store.Row) bool { return r.Table.Name == "signing_keys" })
+		},
+	} {
+		r, err := store.NewMoveReader(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []store.Row
+		for row, err := r.Next(); !errors.Is(err, io.EOF); row, err = r.Next() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows = append(rows, row)
+		}
+		rows = change(rows)
+		next := func() (store.Row, error) {
+			if len(rows) == 0 {
+				return store.Row{}, io.EOF
+			}
+			row := rows[0]
+			rows = rows[1:]
+			return row, nil
+		}
+		want := what == "the file" || what == "other signing keys"
+		if got, err := store.Holds(t.Context(), mover(t, h), next, func(store.Row) {}); got != want || want && err != nil {
+			t.Errorf("%s is in the store: %v, %v", what, got, err)
+		}
 	}
 }
 
