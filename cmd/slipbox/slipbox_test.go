@@ -265,6 +265,7 @@ func TestErrorsNameTheFix(t *testing.T) {
 		{"an empty note", nil, "", []string{"add", " "}, 1, []string{"empty", "pipe"}},
 		{"the link of the console", nil, "", []string{"login", p.url + "/console#key=x"}, 1, []string{p.url + ";", "/console", "asks for the key"}},
 		{"no memory of MemoryBank", nil, "", []string{"import", "--format", "memorybank", list}, 1, []string{"an object is missing"}},
+		{"another format", nil, "", []string{"import", "--format", "slack", histories + "whatsapp/WhatsApp Chat with Nora.txt"}, 1, []string{"is not an export of a Slack workspace"}},
 		{"a file whose name controls terminals", nil, "", []string{"import", "\x1b[2J.md"}, 1, []string{"\uFFFD[2J.md"}},
 		{"no gateway", nil, "", []string{"search", "--url", away, "x"}, 2, []string{away, "slipbox login"}},
 		{"no gateway, with a key", []string{"SLIPBOX_URL=" + away, "SLIPBOX_API_KEY=" + p.key}, "", []string{"search", "x"}, 4, []string{away, "gateway serve"}},

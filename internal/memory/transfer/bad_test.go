@@ -59,6 +59,33 @@ func fixture(t *testing.T, name string) []byte {
 	return raw
 }
 
+// A format that is asked for, and that a source is not, is refused: an import of nothing is not a success.
+func TestOtherFormatsAreRefused(t *testing.T) {
+	t.Parallel()
+	sources := []string{put(t, "photo.bin", []byte{0, 1, 2}), put(t, "chat.txt", fixture(t, "whatsapp/WhatsApp Chat with Nora.txt"))}
+	for _, name := range []string{"chatgpt", "claude", "slack", "telegram", "letta", "memoryos"} {
+		sources = append(sources, filepath.Join("testdata", name))
+	}
+	for _, source := range sources {
+		for _, format := range Formats() {
+			said, r, err := translate(t, source, Options{Format: format})
+			s, openErr := Open(source)
+			if openErr != nil {
+				t.Fatal(openErr)
+			}
+			own, _ := s.formatOf(format)
+			is := own.detect(s)
+			s.Close()
+			switch {
+			case err == nil && !is && len(said) == 0:
+				t.Errorf("%s as %s: nothing is read, and no error: %+v", source, format, r)
+			case err != nil && (is || fault.CodeOf(err) == fault.Internal):
+				t.Errorf("%s as %s: %v", source, format, err)
+			}
+		}
+	}
+}
+
 // What is not an export, or only the beginning of one, is refused with a reason, wherever it ends.
 func TestBrokenExportsAreRefused(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package transfer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -124,7 +125,16 @@ func Read(ctx context.Context, s *Source, o Options, yield func(Line) error) (Re
 	r := &reading{Options: o, ctx: ctx, source: s, yield: yield, seen: map[string]int{}}
 	r.report = Report{Format: f.name, What: f.what, Left: map[string]int{}, people: map[string]int{}}
 	t := f.open()
+	foreign := func() error {
+		if o.Format == "" || r.lines > 0 || f.detect(s) {
+			return nil
+		}
+		return fault.New(fault.Invalid, "%s is not %s: nothing in it can be read as the format %s", s.name, f.what, f.name)
+	}
 	pieces, err := t.index(r)
+	if _, explained := errors.AsType[*fault.Error](err); err != nil && !explained && ctx.Err() == nil {
+		err = cmp.Or(foreign(), err) // such as of a file that it lacks
+	}
 	if err != nil {
 		return Report{}, err
 	}
@@ -139,6 +149,9 @@ func Read(ctx context.Context, s *Source, o Options, yield func(Line) error) (Re
 		if err := t.read(r, p); err != nil {
 			return Report{}, err
 		}
+	}
+	if err := foreign(); err != nil {
+		return Report{}, err
 	}
 	r.report.finish(o)
 	return r.report, nil
