@@ -62,21 +62,24 @@ func DefaultConfig() Config {
 func (c Config) Validate() error {
 	var errs []error
 	if c.RequestTimeout <= 0 {
-		errs = append(errs, errors.New("request_timeout must be positive"))
+		errs = append(errs, errors.New("request_timeout: must be positive"))
 	}
 	if c.RefusalTimeout <= 0 {
-		errs = append(errs, errors.New("refusal_timeout must be positive"))
+		errs = append(errs, errors.New("refusal_timeout: must be positive"))
 	}
 	if c.Connections < 1 {
-		errs = append(errs, errors.New("connections must be 1 or more"))
+		errs = append(errs, errors.New("connections: must be 1 or more"))
 	}
 	for _, p := range c.TrustedProxies {
 		if err := checkNetwork(p); err != nil {
 			errs = append(errs, fmt.Errorf("trusted_proxies: %w", err))
 		}
 	}
-	if c.BodyBytesPerTenant <= maxBufferedBody || c.BodyBytes < c.BodyBytesPerTenant {
-		errs = append(errs, fmt.Errorf("body_bytes_per_tenant must be above %d, the largest body of a route; body_bytes must not be less than it", maxBufferedBody))
+	if c.BodyBytesPerTenant <= maxBufferedBody {
+		errs = append(errs, fmt.Errorf("body_bytes_per_tenant: must be above %d, the largest body of a route", maxBufferedBody))
+	}
+	if c.BodyBytes < c.BodyBytesPerTenant {
+		errs = append(errs, fmt.Errorf("body_bytes: must be %d or more, as body_bytes_per_tenant", c.BodyBytesPerTenant))
 	}
 	if err := oauth.CheckPublicURL(c.PublicURL); err != nil {
 		errs = append(errs, fmt.Errorf("public_url: %w", err))

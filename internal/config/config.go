@@ -2,12 +2,15 @@ package config
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net"
 	"net/netip"
+	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -391,6 +394,9 @@ func Default() Config {
 // minDiskReserve is the least reserve: one step of a removal fits into it.
 const minDiskReserve = 8 << 20
 
+// keyEnv matches what a key's text may have as its second part.
+var keyEnv = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
+
 // minWrappingKey is the least length of a wrapping key in the settings.
 const minWrappingKey = 32
 
@@ -402,32 +408,37 @@ func (c Config) Validate() error {
 	report := func(name, format string, args ...any) {
 		problems = append(problems, fmt.Errorf("%s: %s", name, fmt.Sprintf(format, args...)))
 	}
-	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
-		report("addr", "%q is not host:port", c.Addr)
-	}
-	if _, _, err := net.SplitHostPort(c.WorkerAddr); err != nil {
-		report("worker_addr", "%q is not host:port", c.WorkerAddr)
-	}
-	if c.MetricsAddr != "" {
-		if _, _, err := net.SplitHostPort(c.MetricsAddr); err != nil {
-			report("metrics_addr (SLIPBOX_METRICS_ADDR)", "%q is not host:port", c.MetricsAddr)
+	checkAddr := func(name, addr string) {
+		_, port, err := net.SplitHostPort(addr)
+		if err != nil {
+			report(name, "%q is not host:port", addr)
+		} else if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", port); err != nil {
+			report(name, "%q has no port that can be: 0 to 65535", addr)
 		}
+	}
+	checkAddr("addr", c.Addr)
+	checkAddr("worker_addr", c.WorkerAddr)
+	if c.MetricsAddr != "" {
+		checkAddr("metrics_addr", c.MetricsAddr)
+	}
+	if c.Auth.Env != "" && !keyEnv.MatchString(c.Auth.Env) {
+		report("auth.env", "%q must be 1 to 16 lower case letters and digits", c.Auth.Env)
 	}
 	if c.Data == "" {
 		report("data", "must name a directory")
 	}
 	if c.DiskReserve != 0 && c.DiskReserve < minDiskReserve {
-		report("disk_reserve (SLIPBOX_DISK_RESERVE)", "must be 0 (none), or %d bytes or more", minDiskReserve)
+		report("disk_reserve", "must be 0 (none), or %d bytes or more", minDiskReserve)
 	}
 	c.validateServers(report)
 	if c.ProfileAddr != "" && !isLoopback(c.ProfileAddr) {
-		report("profile_addr (SLIPBOX_PROFILE_ADDR)", "must be a loopback address with a port, such as 127.0.0.1:6060: profiles show what the process works on")
+		report("profile_addr", "must be a loopback address with a port, such as 127.0.0.1:6060: profiles show what the process works on")
 	}
 	if c.StopTimeout <= 0 {
 		report("stop_timeout", "must be above 0")
 	}
 	if c.Auth.WrappingKey != "" && len(c.Auth.WrappingKey) < minWrappingKey {
-		report("auth.wrapping_key (SLIPBOX_WRAPPING_KEY)", "must have %d characters or more", minWrappingKey)
+		report("auth.wrapping_key", "must have %d characters or more", minWrappingKey)
 	}
 	if c.Auth.TokenTTL < 0 || c.Auth.TokenTTL > time.Hour {
 		report("auth.token_ttl", "must be at most 1h")
@@ -439,21 +450,21 @@ func (c Config) Validate() error {
 		report("index.bytes", "must be 1048576 or more")
 	}
 	if !slices.Contains(search.Encodings(), c.Context.Encoding) {
-		report("context.encoding (SLIPBOX_CONTEXT_ENCODING)", "%q must be %s", c.Context.Encoding, wording.Or(search.Encodings()...))
+		report("context.encoding", "%q must be %s", c.Context.Encoding, wording.Or(search.Encodings()...))
 	}
 	if c.Chat.MaxChoices < 0 {
-		report("chat.max_choices (SLIPBOX_CHAT_MAX_CHOICES)", "must be 0 (no limit) or more")
+		report("chat.max_choices", "must be 0 (no limit) or more")
 	}
 	if c.Chat.Timeout <= 0 {
-		report("chat.timeout (SLIPBOX_CHAT_TIMEOUT)", "must be positive")
+		report("chat.timeout", "must be positive")
 	}
 	if c.Chat.MaxTokens < 0 {
-		report("chat.max_tokens (SLIPBOX_CHAT_MAX_TOKENS)", "must be 0 (no limit) or more")
+		report("chat.max_tokens", "must be 0 (no limit) or more")
 	}
 	if allowed, err := outbound.ParseHosts(c.Outbound.AllowHosts...); err != nil {
-		report("outbound.allow_hosts (SLIPBOX_ALLOW_HOSTS)", "%v", err)
+		report("outbound.allow_hosts", "%v", err)
 	} else if allowed.HasAll() {
-		report("outbound.allow_hosts (SLIPBOX_ALLOW_HOSTS)", "must name hosts: * would open this network to every tenant")
+		report("outbound.allow_hosts", "must name hosts: * would open this network to every tenant")
 	}
 	c.Jobs.validate(report)
 	if c.Limits.JobShare < 0 || c.Limits.JobShare > 100 {
@@ -463,10 +474,10 @@ func (c Config) Validate() error {
 		report("limits.requests_at_once", "must be 1 or more, or 0 for the default")
 	}
 	if c.Limits.FloodRest < 0 || c.Limits.FloodRest > time.Second {
-		report("limits.flood_rest (SLIPBOX_FLOOD_REST)", "must be 0 (none) to 1s")
+		report("limits.flood_rest", "must be 0 (none) to 1s")
 	}
 	if c.SpareProcessors < 0 || c.SpareProcessors > 64 {
-		report("spare_processors (SLIPBOX_SPARE_PROCESSORS)", "must be 0 to 64")
+		report("spare_processors", "must be 0 to 64")
 	}
 	if c.Limits.ModelTokensPerDay < 0 {
 		report("limits.model_tokens_per_day", "must be 0 or more; 0 is no limit")
@@ -483,11 +494,14 @@ func (c Config) Validate() error {
 	if c.Limits.RequestsPerSecond < 0 || c.Limits.QueuedJobs < 0 {
 		report("limits.requests_per_second, limits.queued_jobs", "must be 1 or more, or 0 for the default")
 	}
-	if _, err := telemetry.NewLogger(io.Discard, telemetry.LogConfig(c.Log)); err != nil {
-		report("log", "%v", err)
+	if _, err := telemetry.NewLogger(io.Discard, telemetry.LogConfig{Level: c.Log.Level}); err != nil {
+		report("log.level", "%v", err)
 	}
-	if err := c.HTTP.Validate(); err != nil {
-		report("http", "%v", err)
+	if _, err := telemetry.NewLogger(io.Discard, telemetry.LogConfig{Format: c.Log.Format}); err != nil {
+		report("log.format", "%v", err)
+	}
+	for _, err := range parts(c.HTTP.Validate()) {
+		problems = append(problems, fmt.Errorf("http.%w", err))
 	}
 	problems = append(problems, c.LLM.Validate())
 	for name, m := range c.Models {
@@ -503,7 +517,42 @@ func (c Config) Validate() error {
 			report("models."+name+".provider", "unknown provider %q; use %s", m.Provider, wording.Or(llm.ProviderOpenAI, llm.ProviderOllama))
 		}
 	}
-	return errors.Join(problems...)
+	return nameVariables(problems)
+}
+
+// nameVariables adds to each problem the variables of the settings that it begins with.
+func nameVariables(problems []error) error {
+	variables := map[string]string{}
+	for name, at := range variablePaths(reflect.TypeFor[Config](), "") {
+		variables[at] = name
+	}
+	var out []error
+	for _, err := range parts(errors.Join(problems...)) {
+		text := err.Error()
+		paths, _, _ := strings.Cut(text, ": ")
+		for at := range strings.SplitSeq(paths, ", ") {
+			if name := variables[at]; name != "" {
+				text = strings.Replace(text, at, at+" ("+name+")", 1)
+			}
+		}
+		out = append(out, errors.New(text))
+	}
+	return errors.Join(out...)
+}
+
+// parts returns the errors that are joined in one.
+func parts(err error) (out []error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		if err != nil {
+			out = append(out, err)
+		}
+		return out
+	}
+	for _, e := range joined.Unwrap() {
+		out = append(out, parts(e)...)
+	}
+	return out
 }
 
 // validateServers checks the settings of Postgres and Redis.
@@ -512,10 +561,10 @@ func (c Config) validateServers(report func(name, format string, args ...any)) {
 		name, url string
 		schemes   []string
 	}{
-		{"database_url (DATABASE_URL)", c.DatabaseURL, []string{"postgres", "postgresql"}},
-		{"database_replica_url (DATABASE_REPLICA_URL)", c.ReplicaURL, []string{"postgres", "postgresql"}},
-		{"migrate_database_url (MIGRATE_DATABASE_URL)", c.MigrateDatabaseURL, []string{"postgres", "postgresql"}},
-		{"redis_url (REDIS_URL)", c.RedisURL, []string{"redis", "rediss", "unix"}},
+		{"database_url", c.DatabaseURL, []string{"postgres", "postgresql"}},
+		{"database_replica_url", c.ReplicaURL, []string{"postgres", "postgresql"}},
+		{"migrate_database_url", c.MigrateDatabaseURL, []string{"postgres", "postgresql"}},
+		{"redis_url", c.RedisURL, []string{"redis", "rediss", "unix"}},
 	} {
 		scheme, _, ok := strings.Cut(u.url, "://")
 		if u.url != "" && (!ok || !slices.Contains(u.schemes, scheme)) {
@@ -523,34 +572,34 @@ func (c Config) validateServers(report func(name, format string, args ...any)) {
 		}
 	}
 	if c.RedisURL != "" && !c.Servers() {
-		report("redis_url (REDIS_URL)", "needs DATABASE_URL too; unset it to run the embedded store (`gateway serve`), which needs no Redis and no worker")
+		report("redis_url", "needs DATABASE_URL too; unset it to run the embedded store (`gateway serve`), which needs no Redis and no worker")
 	}
 	if c.ReplicaURL != "" && !c.Servers() {
-		report("database_replica_url (DATABASE_REPLICA_URL)", "needs DATABASE_URL too, the database that it is a standby of; unset it to run the embedded store")
+		report("database_replica_url", "needs DATABASE_URL too, the database that it is a standby of; unset it to run the embedded store")
 	}
 	if c.Servers() && c.Auth.WrappingKey == "" {
-		report("auth.wrapping_key (SLIPBOX_WRAPPING_KEY)", "is required with DATABASE_URL, the same for every gateway and worker; `openssl rand -base64 32` makes one")
+		report("auth.wrapping_key", "is required with DATABASE_URL, the same for every gateway and worker; `openssl rand -base64 32` makes one")
 	}
 	if modes := []string{"", "cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"}; !slices.Contains(modes, c.Database.ExecMode) {
-		report("database.exec_mode (SLIPBOX_DATABASE_EXEC_MODE)", "unknown mode %q; use %s", c.Database.ExecMode, wording.Or(modes[1:]...))
+		report("database.exec_mode", "unknown mode %q; use %s", c.Database.ExecMode, wording.Or(modes[1:]...))
 	}
 	if c.Database.Connections < 0 || c.Database.Connections > 10_000 {
-		report("database.connections (SLIPBOX_DATABASE_CONNECTIONS)", "must be 0 (4 per CPU, at least 16) to 10000")
+		report("database.connections", "must be 0 (4 per CPU, at least 16) to 10000")
 	}
 	if c.Database.StatementTimeout < 0 || c.Database.LockTimeout < 0 {
 		report("database.statement_timeout, database.lock_timeout", "must not be negative")
 	}
 	if c.Redis.Prefix == "" || strings.ContainsAny(c.Redis.Prefix, "{}*?[]\\ \t\r\n") {
-		report("redis.prefix (SLIPBOX_REDIS_PREFIX)", "must be a word without spaces and without {}*?[]\\")
+		report("redis.prefix", "must be a word without spaces and without {}*?[]\\")
 	}
 	if c.Redis.CacheTTL < time.Minute {
-		report("redis.cache_ttl (SLIPBOX_REDIS_CACHE_TTL)", "must be 1m or more")
+		report("redis.cache_ttl", "must be 1m or more")
 	}
 	if c.Redis.Timeout < time.Millisecond || c.Redis.Timeout > 10*time.Second {
-		report("redis.timeout (SLIPBOX_REDIS_TIMEOUT)", "must be between 1ms and 10s")
+		report("redis.timeout", "must be between 1ms and 10s")
 	}
 	if c.Cache.Bytes < 0 {
-		report("cache.bytes (SLIPBOX_CACHE_BYTES)", "must be 0 (no cache) or more")
+		report("cache.bytes", "must be 0 (no cache) or more")
 	}
 }
 
@@ -567,11 +616,11 @@ func (j Jobs) validate(report func(name, format string, args ...any)) {
 		}
 	}
 	if len(j.Stages) == 0 {
-		report("jobs.stages (SLIPBOX_JOB_STAGES)", "must name %s", wording.Or(stages...))
+		report("jobs.stages", "must name %s", wording.Or(stages...))
 	}
 	for _, s := range j.Stages {
 		if !slices.Contains(stages, s) {
-			report("jobs.stages (SLIPBOX_JOB_STAGES)", "unknown stage %q; use %s", s, wording.Or(stages...))
+			report("jobs.stages", "unknown stage %q; use %s", s, wording.Or(stages...))
 		}
 	}
 	if j.SweepInterval < time.Second {

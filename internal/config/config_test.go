@@ -358,3 +358,47 @@ func TestShares(t *testing.T) {
 		}
 	}
 }
+
+// All wrong values are named together, each with its variable and its path.
+func TestAllProblemsAreNamed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		file    string
+		environ map[string]string
+		want    []string
+	}{
+		{"", map[string]string{
+			"SLIPBOX_LOG_LEVEL": "loud", "SLIPBOX_JOB_WORKERS": "abc", "SLIPBOX_JOB_TASKS": "0", "SLIPBOX_LLM": "foo", "SLIPBOX_COPY_BATCH": "xyz",
+			"SLIPBOX_REDIS_TIMEOUT": "soon", "SLIPBOX_KEY_ENV": "a_b", "SLIPBOX_ADDR": ":99999", "SLIPBOX_TOKEN_TTL": "2h",
+		}, []string{
+			"log.level (SLIPBOX_LOG_LEVEL): ", `SLIPBOX_JOB_WORKERS: "abc"`, "jobs.tasks (SLIPBOX_JOB_TASKS): ", "llm.provider (SLIPBOX_LLM): ", `SLIPBOX_COPY_BATCH: "xyz"`,
+			`SLIPBOX_REDIS_TIMEOUT: "soon"`, "auth.env (SLIPBOX_KEY_ENV): ", "addr (SLIPBOX_ADDR): ", "auth.token_ttl (SLIPBOX_TOKEN_TTL): ",
+		}},
+		{"", map[string]string{"SLIPBOX_BODY_BYTES": "-5"}, []string{"http.body_bytes (SLIPBOX_BODY_BYTES): "}},
+		{"addr: x\nlog: {levl: debug}\nindex: {bytes: 1}\n", nil, []string{`unknown field "levl"`, "addr (SLIPBOX_ADDR): ", "index.bytes (SLIPBOX_INDEX_BYTES): "}},
+		{"", map[string]string{"SLIPBOX_REQUESTS_PER_SECOND": "-1"}, []string{"limits.requests_per_second (SLIPBOX_REQUESTS_PER_SECOND), limits.queued_jobs (SLIPBOX_QUEUED_JOBS): "}},
+	} {
+		src := Sources{Environ: tt.environ}
+		if tt.file != "" {
+			src.File = filepath.Join(t.TempDir(), "slipbox.yaml")
+			if err := os.WriteFile(src.File, []byte(tt.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := LoadValid(src)
+		if err == nil {
+			t.Fatalf("%v%v: no error", tt.file, tt.environ)
+		}
+		for _, want := range tt.want {
+			if strings.Count(err.Error(), want) != 1 {
+				t.Errorf("%q is not named once in:\n%v", want, err)
+			}
+		}
+		if n := len(strings.Split(err.Error(), "\n")); tt.file == "" && n != len(tt.want) {
+			t.Errorf("%d problems, want %d:\n%v", n, len(tt.want), err)
+		}
+	}
+	if _, err := LoadValid(Sources{}, func(c *Config) { c.Addr = "nowhere" }); err == nil {
+		t.Error("a wrong flag is valid")
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -39,18 +40,44 @@ func Environ() map[string]string {
 }
 
 // Load reads the settings over the defaults. It reports all problems of the files and the environment
-// together. It does not check what the values mean: Validate does, after the flags are applied.
+// together. It does not check what the values mean: LoadValid does.
 func Load(src Sources) (Config, error) {
-	c := Default()
+	c, _, err := load(src)
+	if err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// LoadValid is Load with flags, which apply sets, and validation. All problems are reported together, unless the file cannot be
+// understood: then what it would set is not known.
+func LoadValid(src Sources, apply ...func(*Config)) (Config, error) {
+	c, whole, err := load(src)
+	for _, fn := range apply {
+		fn(&c)
+	}
+	if whole {
+		err = errors.Join(err, c.Validate())
+	}
+	if err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// load reads the settings. With an error, whole reports whether all that could be read is set.
+func load(src Sources) (c Config, whole bool, err error) {
+	c, whole = Default(), true
 	var problems []error
 	if src.File != "" {
-		problems = append(problems, readFile(src.File, &c))
+		understood, err := readFile(src.File, &c)
+		problems, whole = append(problems, err), understood
 	}
 	environ := map[string]string{}
 	if src.EnvFile != "" {
 		vars, err := readVariables(src.EnvFile)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("environment file %s: %w", src.EnvFile, err))
+			problems, whole = append(problems, fmt.Errorf("environment file %s: %w", src.EnvFile, err)), false
 		}
 		maps.Copy(environ, vars)
 	}
@@ -64,10 +91,7 @@ func Load(src Sources) (Config, error) {
 	if c.LLM.APIKey == "" {
 		c.LLM.APIKey = environ["OPENAI_API_KEY"] // used only when a model or base URL is set
 	}
-	if err := errors.Join(problems...); err != nil {
-		return Config{}, err
-	}
-	return c, nil
+	return c, whole, errors.Join(problems...)
 }
 
 // byteOrderMark begins text files that some editors write.
@@ -88,22 +112,24 @@ func clean(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) })
 }
 
-func readFile(path string, c *Config) error {
+// readFile reads the file of settings. With an error, it reports whether the settings that it could read are all set.
+func readFile(path string, c *Config) (understood bool, err error) {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("settings file %s does not exist", path)
+		return false, fmt.Errorf("settings file %s does not exist", path)
 	}
 	if err != nil {
-		return fmt.Errorf("settings file: %w", err)
+		return false, fmt.Errorf("settings file: %w", err)
 	}
 	raw = bytes.TrimPrefix(raw, []byte(byteOrderMark))
 	if len(bytes.TrimSpace(raw)) == 0 {
-		return nil
+		return true, nil
 	}
 	if err := yaml.UnmarshalWithOptions(raw, c, yaml.Strict()); err != nil {
-		return fmt.Errorf("settings file %s:\n%s", path, yaml.FormatError(err, false, true))
+		understood = yaml.Unmarshal(raw, c) == nil // such as with an unknown name
+		return understood, fmt.Errorf("settings file %s:\n%s", path, yaml.FormatError(err, false, true))
 	}
-	return nil
+	return true, nil
 }
 
 // readEnviron sets fields that have an env tag. A variable that is unset or empty changes nothing.
@@ -121,39 +147,63 @@ func readEnviron(environ map[string]string, c *Config) []error {
 	if !errors.As(err, &all) {
 		return []error{fmt.Errorf("environment: %w", err)}
 	}
-	out := make([]error, 0, len(all.Errors))
+	out := unreadable(environ)
 	for _, e := range all.Errors {
-		if p, ok := errors.AsType[env.ParseError](e); ok {
-			e = unreadable(p, environ)
+		if _, ok := errors.AsType[env.ParseError](e); !ok || len(out) == 0 {
+			out = append(out, fmt.Errorf("environment: %w", e))
 		}
-		out = append(out, fmt.Errorf("environment: %w", e))
 	}
 	return out
 }
 
-// unreadable names the variable whose value does not fit its field. The parser's own error names only
-// the field's type.
-func unreadable(p env.ParseError, environ map[string]string) error {
-	want := p.Type.String()
-	switch {
-	case p.Type == reflect.TypeFor[time.Duration]():
-		want = "duration such as 30s or 5m"
-	case p.Type.Kind() == reflect.Int || p.Type.Kind() == reflect.Int64:
-		want = "whole number"
-	case p.Type.Kind() == reflect.Float64:
-		want = "number"
-	}
-	var reasons []string
+// unreadable names the variables whose values do not fit their fields. The parser's own errors name only the field.
+func unreadable(environ map[string]string) (out []error) {
 	for name, f := range settingFields(reflect.TypeFor[Config]()) {
-		// The parser's error has the name and the type of the field, and not of which struct.
-		if v, ok := environ[name]; ok && f.Name == p.Name && f.Type == p.Type {
-			reasons = append(reasons, fmt.Sprintf("%s: %q is not a %s", name, v, want))
+		value, set := environ[name]
+		var want string
+		var err error
+		switch kind := f.Type.Kind(); {
+		case !set:
+		case f.Type == reflect.TypeFor[time.Duration]():
+			want = "duration such as 30s or 5m"
+			_, err = time.ParseDuration(value)
+		case kind == reflect.Int || kind == reflect.Int64:
+			want = "whole number"
+			_, err = strconv.ParseInt(value, 10, 64)
+		case kind == reflect.Float64:
+			want = "number"
+			_, err = strconv.ParseFloat(value, 64)
+		case kind == reflect.Bool:
+			want = "bool: true or false"
+			_, err = strconv.ParseBool(value)
+		}
+		if err != nil {
+			out = append(out, fmt.Errorf("environment: %s: %q is not a %s", name, value, want))
 		}
 	}
-	if len(reasons) != 1 {
-		return p // two structs have fields of this name, and the parser does not say which failed
+	return out
+}
+
+// variablePaths lists the variables of the settings, each with its path in the file.
+func variablePaths(t reflect.Type, under string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for f := range t.Fields() {
+			at, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
+			switch {
+			case name != "":
+				if !yield(name, under+at) {
+					return
+				}
+			case f.Type.Kind() == reflect.Struct:
+				for name, inner := range variablePaths(f.Type, under+at+".") {
+					if !yield(name, inner) {
+						return
+					}
+				}
+			}
+		}
 	}
-	return errors.New(reasons[0])
 }
 
 // settingFields lists the fields of the settings that a variable sets, by variable.

@@ -37,27 +37,27 @@ func (s *Settings) Flags(f *pflag.FlagSet) {
 
 // Read reads the settings, for a command that uses few of them. What they mean is not validated.
 func (s *Settings) Read() (app.Settings, error) {
-	cfg, err := app.LoadSettings(app.SettingsSources{File: s.File, EnvFile: s.EnvFile, Environ: app.Environ()})
+	cfg, err := app.LoadSettings(s.sources())
 	if err != nil {
 		return cfg, settingsError(err)
 	}
 	return cfg, nil
 }
 
+func (s *Settings) sources() app.SettingsSources {
+	return app.SettingsSources{File: s.File, EnvFile: s.EnvFile, Environ: app.Environ()}
+}
+
 // Load reads the settings, applies the flags of a command and validates the result. The error
 // lists all problems.
 func (s *Settings) Load(apply ...func(*app.Settings)) (app.Settings, error) {
-	cfg, err := s.Read()
+	flags := func(cfg *app.Settings) {
+		if s.LogLevel != "" {
+			cfg.Log.Level = s.LogLevel
+		}
+	}
+	cfg, err := app.LoadValidSettings(s.sources(), append([]func(*app.Settings){flags}, apply...)...)
 	if err != nil {
-		return cfg, err
-	}
-	if s.LogLevel != "" {
-		cfg.Log.Level = s.LogLevel
-	}
-	for _, fn := range apply {
-		fn(&cfg)
-	}
-	if err := cfg.Validate(); err != nil {
 		return cfg, settingsError(err)
 	}
 	return cfg, nil
