@@ -3,6 +3,7 @@ package main
 import (
 	"debug/buildinfo"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -215,6 +216,24 @@ func TestLoginSendsTheRightKey(t *testing.T) {
 	}
 }
 
+// A file of profiles that cannot be read stops no command that needs none of it.
+func TestBrokenProfiles(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	file := filepath.Join(p.home, ".config", "slipbox", "profiles.json")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("{"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if out, problems, code := p.runIn(t, []string{"SLIPBOX_URL=" + p.url, "SLIPBOX_KEY=" + p.key}, "", "list"); code != 0 {
+		t.Errorf("with all in the environment: exit %d\n%s%s", code, out, problems)
+	}
+	for _, env := range [][]string{{"SLIPBOX_URL=" + p.url}, {"SLIPBOX_KEY=" + p.key}, nil} {
+		if _, problems, code := p.runIn(t, env, "", "list"); code != 1 || !strings.Contains(problems, file) {
+			t.Errorf("%d variables: exit %d: %s", len(env), code, problems)
+		}
+	}
+}
+
 // A mistake is answered with its fix and an exit code for its kind.
 func TestErrorsNameTheFix(t *testing.T) {
 	t.Parallel()
@@ -288,6 +307,7 @@ func TestErrorsNameTheFix(t *testing.T) {
 		{"an unknown note to blame", nil, "", []string{"blame", "01a1fdda-ccd6-713d-97db-eda78326c93a"}, 3, []string{"slipbox search"}},
 		{"changes before all", nil, "", []string{"changes", "--after", "-1"}, 1, []string{"--after"}},
 		{"a host that is not allowed", nil, "", []string{"webhook", "create", "https://example.com"}, 1, []string{"SLIPBOX_ALLOW_HOSTS"}},
+		{"an address that is not allowed", nil, "", []string{"webhook", "create", "http://127.0.0.1:1/"}, 1, []string{"slipbox: URL: "}},
 		{"no webhook", nil, "", []string{"webhook", "rotate", "01a1fdda-ccd6-713d-97db-eda78326c93a"}, 3, []string{"slipbox webhook list"}},
 		{"no delivery", nil, "", []string{"webhook", "retry", "x"}, 1, []string{"deliveries"}},
 		{"no home", []string{"HOME="}, "", []string{"login", p.url}, 1, []string{"SLIPBOX_URL"}},

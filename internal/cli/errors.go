@@ -74,6 +74,9 @@ var flagOf = map[string][]string{
 
 // named returns the flag that sets a field, or else the field.
 func (r *refusal) named(field string) string {
+	if field == "url" {
+		return "URL" // an argument; --url is the address of the gateway
+	}
 	for _, flag := range append(slices.Clip(flagOf[field]), strings.ReplaceAll(field, "_", "-")) {
 		if r.takes != nil && r.takes(flag) {
 			return "--" + flag

@@ -165,6 +165,9 @@ func (c *cli) chosen() (profile, error) {
 		return profile{}, nil // without a home, such as in a container, the environment says everything
 	}
 	list, err := c.readProfiles()
+	if err != nil && c.profile == "" && c.getenv("SLIPBOX_URL") != "" && c.envKey() != "" {
+		return profile{}, nil // the environment says everything, and a file that cannot be read is not needed
+	}
 	if err != nil || c.profile == "" {
 		return list.Profiles[list.Default], err
 	}
