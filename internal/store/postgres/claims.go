@@ -42,13 +42,14 @@ UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.cl
 // that none is leased. Claims of one collection therefore take turns by an advisory lock, and each
 // sees what the one before it did. The lock of the head would serve too, but claims and writes need
 // not wait for each other. The state of the one that is leased is compared in another form, so that it is found by its key, not by
-// an index of what waits. Seq is allocated under the head lock, which is held until the commit, so
-// jobs become visible in order.
+// an index of what waits, and so is the time of a lease, since the index of these has all tenants. Seq is allocated under the head
+// lock, which is held until the commit, so jobs become visible in order.
 var claimFirst = `UPDATE jobs j SET state = 'running', lease = $4, lease_until = $5, claims = j.claims + 1, claimed_at = $1 FROM (
  SELECT j.id, j.seq FROM jobs j WHERE j.tenant = $2 AND j.collection = $3 AND j.stage = 'decide' AND j.state IN ('queued', 'running')
  AND (` + claimable + ` OR j.state = 'queued' AND j.attempts = 0 AND j.losses = 0) ORDER BY j.seq LIMIT 1) first
 WHERE j.tenant = $2 AND j.id = first.id AND j.stage = 'decide' AND ` + strings.ReplaceAll(claimable, "j.state", "j.state || ''") + `
- AND (SELECT true FROM jobs o WHERE o.tenant = $2 AND o.collection = $3 AND o.stage = 'decide' AND o.state = 'running' AND o.lease_until > $1 LIMIT 1) IS NULL
+ AND (SELECT true FROM jobs o WHERE o.tenant = $2 AND o.collection = $3 AND o.stage = 'decide' AND o.state = 'running'
+ AND COALESCE(o.lease_until > $1, false) LIMIT 1) IS NULL
  AND (SELECT true FROM jobs o WHERE o.tenant = $2 AND o.collection = $3 AND o.stage = 'prepare' AND o.seq < first.seq
  AND o.state IN ('queued', 'running') AND o.attempts = 0 AND o.losses = 0 LIMIT 1) IS NULL`
 
