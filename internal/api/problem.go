@@ -160,7 +160,9 @@ func (s *Server) fail(c *gin.Context, err error) {
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", s.challenge(c))
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		h.Set("Retry-After", retryAfter(f.RetryAfter))
+		if f.Code != fault.QuotaExceeded || f.RetryAfter > 0 { // a full quota does not empty by itself
+			h.Set("Retry-After", retryAfter(f.RetryAfter))
+		}
 	}
 	body, err := json.Marshal(answer)
 	if err != nil {

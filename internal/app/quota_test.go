@@ -46,7 +46,7 @@ func TestBurstAgainstAQuota(t *testing.T) {
 				switch {
 				case status == http.StatusCreated:
 					stored++
-				case status != http.StatusTooManyRequests || out["code"] != "quota_exceeded" || out["detail"] != "the tenant has reached its limit on notes":
+				case status != http.StatusTooManyRequests || out["code"] != "quota_exceeded" || out["detail"] != "the tenant has reached its limit on notes, which its operator sets":
 					t.Errorf("status %d: %v", status, out)
 				}
 			})

@@ -114,6 +114,9 @@ func (r *refusal) advice() string {
 			return "choose another name"
 		}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		if r.Code == "quota_exceeded" && r.retryAfter == "" {
+			return "delete some, or ask the operator for a higher limit (PATCH /v1/tenants/{tenant})"
+		}
 		if r.retryAfter != "" {
 			return "try again in " + r.retryAfter + " s"
 		}

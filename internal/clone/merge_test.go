@@ -443,6 +443,14 @@ func TestMergeReview(t *testing.T) {
 	_, err = l.clones.ApproveMerge(t.Context(), l.all, *m.Review, []uuid.UUID{one}, "")
 	l.is(err, fault.Conflict)
 
+	// Of a fork that is gone, nothing can be approved.
+	other := l.add(memory.Collection{ID: l.id("g")}, "other")
+	m = l.merge("base", "g", clone.MergeInput{Review: true})
+	l.remove("g")
+	if _, err = l.clones.ApproveMerge(t.Context(), l.all, *m.Review, []uuid.UUID{other}, ""); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "is gone") {
+		t.Errorf("a proposal of a fork that is gone: %v", err)
+	}
+
 	// Where all is in conflict, there is nothing to propose.
 	m, err = l.clones.Merge(t.Context(), l.all, "base", clone.MergeInput{From: "f", Notes: []uuid.UUID{one}, Review: true})
 	if !errors.Is(err, clone.ErrConflicts) || len(m.Conflicts) != 1 {

@@ -153,6 +153,9 @@ func (c *Service) ApproveMerge(ctx context.Context, s tenant.Scope, r memory.Rev
 	if in.Strategy == merge.Fail {
 		in.Strategy = merge.Ours // its conflicts were shown, with what this side keeps
 	}
+	if _, err := c.store.ResolveCollection(ctx, s, in.From); fault.Is(err, fault.NotFound) {
+		return r, fault.New(fault.Conflict, "the collection that the proposal is from is gone, or out of reach; reject the review")
+	}
 	if _, err := c.Merge(ctx, s, r.Collection.String(), in); err != nil {
 		return r, err
 	}

@@ -148,10 +148,14 @@ func (q *Quotas) Check(ctx context.Context, s Scope, ask Usage) error {
 	if err != nil {
 		return err
 	}
-	if over = q.admit(cur, ask); over != "" {
-		return fault.New(fault.QuotaExceeded, "the tenant has reached its limit on %s", over)
+	if over = q.admit(cur, ask); over == "" {
+		return nil
 	}
-	return nil
+	e := fault.New(fault.QuotaExceeded, "the tenant has reached its limit on %s, which its operator sets", over)
+	if over == limitQueuedJobs {
+		e.RetryAfter = recheckJobs // jobs end by themselves
+	}
+	return e
 }
 
 // Near reports whether a tenant is so near to one of its limits on what it stores that Check alone may
@@ -223,7 +227,7 @@ func (q *Quotas) Reserve(ctx context.Context, s Scope, estimate int64) (settle f
 			return settle, nil
 		}
 	}
-	return nil, fault.New(fault.QuotaExceeded, "the tenant has reached its limit on model_tokens_per_day")
+	return nil, fault.New(fault.QuotaExceeded, "the tenant has reached its limit on model_tokens_per_day, which its operator sets")
 }
 
 func (q *Quotas) reserve(cur *usageSum, id uuid.UUID, estimate int64) (settle func(int64), ok bool) {

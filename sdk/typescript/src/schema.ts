@@ -6653,7 +6653,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Over a limit of the tenant (`rate_limited`, `quota_exceeded`). */
+        /** @description Over a limit of the tenant (`rate_limited`, `quota_exceeded`). Without `Retry-After` waiting does not help. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
