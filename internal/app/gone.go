@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/snapshot"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
 const (
@@ -107,7 +108,8 @@ func (c *core) sweepGone(ctx context.Context) {
 	}
 }
 
-// sweep drops what this process holds of what was deleted or erased, as far as only includes it, and what Redis holds of all.
+// sweep drops what this process holds of what was deleted or erased, as far as only includes it. Without only, it does so for what
+// Redis holds too, and ends deletions of tenants that were interrupted.
 func (c *core) sweep(ctx context.Context, only memory.Due) error {
 	errs := []error{c.Recall.Sweep(ctx, only)}
 	if c.versions != nil {
@@ -115,6 +117,9 @@ func (c *core) sweep(ctx context.Context, only memory.Due) error {
 		if only == (memory.Due{}) {
 			errs = append(errs, c.versions.SweepRedis(ctx, reach, c.cfg.Jobs.SweepInterval))
 		}
+	}
+	if only == (memory.Due{}) {
+		errs = append(errs, c.Store.EndTenantDeletions(ctx, grant.Operator("system:sweep")))
 	}
 	if only.Collection == uuid.Nil {
 		errs = append(errs, c.forgetGoneTenants(ctx, only.Tenant))

@@ -278,6 +278,13 @@ func (ob *observed) DueCollections(ctx context.Context, now time.Time, limit int
 	return ob.Store.DueCollections(ctx, now, limit)
 }
 
+// EndTenantDeletions implements Store.
+func (ob *observed) EndTenantDeletions(ctx context.Context, op tenant.Operator) (err error) {
+	ctx, finish := ob.begin(ctx, "EndTenantDeletions", uuid.Nil, uuid.Nil)
+	defer finish(&err)
+	return ob.Store.EndTenantDeletions(ctx, op)
+}
+
 // EnsureAgent implements Store.
 func (ob *observed) EnsureAgent(ctx context.Context, s tenant.Scope, name string) (out1 tenant.Agent, err error) {
 	ctx, finish := ob.begin(ctx, "EnsureAgent", s.Tenant(), uuid.Nil)

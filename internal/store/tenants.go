@@ -12,7 +12,7 @@ import (
 )
 
 // TenantRows are the rows of tenants. Those that are being removed are found only by
-// MarkTenantDeleted.
+// MarkTenantDeleted and TenantsDeleting.
 type TenantRows interface {
 	TenantByID(ctx context.Context, id uuid.UUID) (t tenant.Tenant, ok bool, err error)
 	TenantByName(ctx context.Context, name string) (t tenant.Tenant, ok bool, err error)
@@ -33,8 +33,10 @@ type TenantRemoval interface {
 	// MarkTenantDeleted waits for all who write to the tenant, marks the tenant and its
 	// collections as deleting, and deletes its jobs. ok is false when there is no such tenant.
 	MarkTenantDeleted(ctx context.Context, id uuid.UUID) (ok bool, err error)
+	// TenantsDeleting returns some tenants that are being removed.
+	TenantsDeleting(ctx context.Context) ([]tenant.Tenant, error)
 	// DeleteTenantRows deletes up to limit rows of a tenant, and the tenant after its last row;
-	// then gone is true.
+	// then gone is true. Those who remove one tenant concurrently take turns.
 	DeleteTenantRows(ctx context.Context, id uuid.UUID, limit int) (gone bool, err error)
 }
 
@@ -160,11 +162,38 @@ func (b *Base) DeleteTenant(ctx context.Context, op tenant.Operator, id uuid.UUI
 		}
 		return err
 	})
-	for gone := false; err == nil && !gone; {
-		err = b.transactions.Freeing(ctx, id, func(ctx context.Context, q Session) (err error) {
+	if err != nil {
+		return err
+	}
+	return b.removeTenant(ctx, id)
+}
+
+// EndTenantDeletions implements tenant.AdminStore.
+func (b *Base) EndTenantDeletions(ctx context.Context, op tenant.Operator) error {
+	if err := op.Check(); err != nil {
+		return err
+	}
+	var left []tenant.Tenant
+	err := b.transactions.Reading(ctx, uuid.Nil, func(ctx context.Context, q Session) (err error) {
+		left, err = q.TenantsDeleting(ctx)
+		return err
+	})
+	for i := 0; i < len(left) && err == nil; i++ {
+		err = b.removeTenant(ctx, left[i].ID)
+	}
+	return err
+}
+
+// removeTenant removes the rows of a tenant that is marked.
+func (b *Base) removeTenant(ctx context.Context, id uuid.UUID) error {
+	for gone := false; !gone; {
+		err := b.transactions.Freeing(ctx, id, func(ctx context.Context, q Session) (err error) {
 			gone, err = q.DeleteTenantRows(ctx, id, removalBatch)
 			return err
 		})
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }

@@ -163,6 +163,8 @@ type AdminStore interface {
 	UpdateTenant(ctx context.Context, op Operator, t Tenant) (Tenant, error)
 	// DeleteTenant marks the tenant as deleting, then removes all its rows.
 	DeleteTenant(ctx context.Context, op Operator, id uuid.UUID) error
+	// EndTenantDeletions removes the rows that are left of tenants whose deletion was interrupted.
+	EndTenantDeletions(ctx context.Context, op Operator) error
 }
 
 // AgentStore stores the agents of a tenant.

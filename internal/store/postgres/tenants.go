@@ -109,8 +109,14 @@ var tenantTables = []string{
 	"collection_heads", "collections", "agents",
 }
 
+// TenantsDeleting implements store.TenantRemoval.
+func (q *session) TenantsDeleting(ctx context.Context) ([]tenant.Tenant, error) {
+	return q.tenants(ctx, "state = 'deleting' ORDER BY id LIMIT 100")
+}
+
 // DeleteTenantRows implements store.TenantRemoval.
 func (q *session) DeleteTenantRows(ctx context.Context, id uuid.UUID, n int) (bool, error) {
+	q.later("SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE", id)
 	left := int64(n)
 	for _, t := range tenantTables {
 		var err error

@@ -105,6 +105,11 @@ var tenantTables = []struct{ name, key string }{
 	{"agents", "tenant, id"},
 }
 
+// TenantsDeleting implements store.TenantRemoval.
+func (q *session) TenantsDeleting(ctx context.Context) ([]tenant.Tenant, error) {
+	return q.tenants(ctx, "state = 'deleting' ORDER BY id LIMIT 100")
+}
+
 // DeleteTenantRows implements store.TenantRemoval.
 func (q *session) DeleteTenantRows(ctx context.Context, id uuid.UUID, n int) (bool, error) {
 	if q.low > 0 {

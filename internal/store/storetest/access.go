@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"context"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -19,10 +21,48 @@ func accessCases() []testCase {
 	return []testCase{
 		{"Tenants", tenants},
 		{"DeleteTenant", deleteTenant},
+		{"InterruptedDeletion", interruptedDeletion},
 		{"Agents", agents},
 		{"Keys", apiKeys},
 		{"SigningKeys", signingKeys},
 	}
+}
+
+// interruptedDeletion: a tenant whose deletion ended midway is not found, and its rows are removed later.
+func interruptedDeletion(_ *testing.T, w *world) {
+	for range 20 {
+		made := must(w.CreateTenant(w.ctx, w.op, tenant.Tenant{Name: "large"}))(w.t)
+		all := grant.Scope(made.ID, uuid.Nil, "x", tenant.AllPermissions()...)
+		c := must(w.CreateCollection(w.ctx, all, memory.NewCollection{Collection: memory.Collection{Name: "c"}}))(w.t)
+		_, err := w.Write(w.ctx, all, c.Collection.ID, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+			for range 2100 { // more than one transaction removes
+				if _, err := tx.Put(ctx, memory.Note{Content: "note"}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		w.noError(err)
+		ctx, cancel := context.WithCancel(w.ctx)
+		ended := make(chan error, 1)
+		go func() { ended <- w.DeleteTenant(ctx, w.op, made.ID) }()
+		for !fault.Is(errOf(w.TenantByID(w.ctx, made.ID)), fault.NotFound) {
+			runtime.Gosched()
+		}
+		cancel()
+		if <-ended == nil {
+			continue // it was faster
+		}
+		again := tenant.Tenant{ID: made.ID, Name: "again"}
+		w.wantFault(errOf(w.CreateTenant(w.ctx, w.op, again)), fault.Exists)
+		w.noError(w.EndTenantDeletions(w.ctx, w.op))
+		w.noError(errOf(w.CreateTenant(w.ctx, w.op, again)))
+		w.noError(w.EndTenantDeletions(w.ctx, w.op))
+		w.noError(errOf(w.TenantByID(w.ctx, made.ID)))
+		w.verify()
+		return
+	}
+	w.assertf(false, "no deletion could be interrupted")
 }
 
 func tenants(_ *testing.T, w *world) {

@@ -47,7 +47,7 @@ type reachCase struct {
 var scopeless = map[string]string{
 	"TenantByID": "the tenant directory is read before a scope exists", "KeyByID": "a key is read before a scope exists", "GrantByID": "as keys",
 	"SigningKeys": "platform", "AddSigningKey": "platform",
-	"CreateTenant": "operator", "TenantByName": "operator", "ListTenants": "operator", "UpdateTenant": "operator", "DeleteTenant": "operator",
+	"CreateTenant": "operator", "TenantByName": "operator", "ListTenants": "operator", "UpdateTenant": "operator", "DeleteTenant": "operator", "EndTenantDeletions": "operator",
 	"CreateOperatorKey": "operator", "ListOperatorKeys": "operator", "UpdateOperatorKey": "operator",
 	"ExpiredCollections": "ids only", "ExpiringCollections": "ids only", "EphemeralCollections": "ids only", "DueCollections": "ids only", "StaleParts": "ids only",
 	"NextDue": "a time only", "Backlog": "numbers and a time only", "VoidLeases": "at start",
@@ -629,13 +629,14 @@ func zeroScope(t *testing.T, w *world) {
 
 func zeroOperator(t *testing.T, w *world) {
 	for name, call := range map[string]func(tenant.Operator) error{
-		"CreateTenant":      func(op tenant.Operator) error { return errOf(w.CreateTenant(w.ctx, op, tenant.Tenant{Name: "x"})) },
-		"TenantByName":      func(op tenant.Operator) error { return errOf(w.TenantByName(w.ctx, op, "home")) },
-		"ListTenants":       func(op tenant.Operator) error { return errOf(w.ListTenants(w.ctx, op, "", 0)) },
-		"UpdateTenant":      func(op tenant.Operator) error { return errOf(w.UpdateTenant(w.ctx, op, w.tenant)) },
-		"DeleteTenant":      func(op tenant.Operator) error { return w.DeleteTenant(w.ctx, op, w.tenant.ID) },
-		"CreateOperatorKey": func(op tenant.Operator) error { return w.CreateOperatorKey(w.ctx, op, auth.Key{ID: uuid.New()}) },
-		"ListOperatorKeys":  func(op tenant.Operator) error { return errOf(w.ListOperatorKeys(w.ctx, op, uuid.Nil, 0)) },
+		"CreateTenant":       func(op tenant.Operator) error { return errOf(w.CreateTenant(w.ctx, op, tenant.Tenant{Name: "x"})) },
+		"TenantByName":       func(op tenant.Operator) error { return errOf(w.TenantByName(w.ctx, op, "home")) },
+		"ListTenants":        func(op tenant.Operator) error { return errOf(w.ListTenants(w.ctx, op, "", 0)) },
+		"UpdateTenant":       func(op tenant.Operator) error { return errOf(w.UpdateTenant(w.ctx, op, w.tenant)) },
+		"DeleteTenant":       func(op tenant.Operator) error { return w.DeleteTenant(w.ctx, op, w.tenant.ID) },
+		"EndTenantDeletions": func(op tenant.Operator) error { return w.EndTenantDeletions(w.ctx, op) },
+		"CreateOperatorKey":  func(op tenant.Operator) error { return w.CreateOperatorKey(w.ctx, op, auth.Key{ID: uuid.New()}) },
+		"ListOperatorKeys":   func(op tenant.Operator) error { return errOf(w.ListOperatorKeys(w.ctx, op, uuid.Nil, 0)) },
 		"UpdateOperatorKey": func(op tenant.Operator) error {
 			return errOf(w.UpdateOperatorKey(w.ctx, op, uuid.New(), func(*auth.Key) error { return nil }))
 		},
