@@ -49,7 +49,7 @@ func TestLive(t *testing.T) {
 		lines[i] = fmt.Sprintf(`{"id":"%d","content":"A line that is refused."}`, i)
 	}
 	g.lines(t, "/v1/collections/"+id+"/import", strings.Join(lines, "\n"))
-	b.step("a job moves nothing while it runs", watchShifts(), chromedp.Navigate(g.url+"/console#/c/"+id+"/jobs"), text("import"),
+	b.step("a job moves nothing while it runs", chromedp.Navigate(g.url+"/console#/c/"+id+"/jobs"), text("import"), watchShifts(),
 		eventually(`!document.querySelector(".state.running, .state.queued")`), steady())
 
 	other := g.post(t, "/v1/collections", map[string]any{"name": "other"})["id"].(string)
