@@ -13,10 +13,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -95,14 +93,7 @@ var deletions = map[string]func(ctx context.Context, a *Admin, s tenant.Scope) e
 // starts later.
 func TestGoneByAnotherProcess(t *testing.T) {
 	t.Parallel()
-	cache := redistest.Start(t)
-	s := newServersOn(t, cache.URL(), "")
-	database, err := pgx.Connect(t.Context(), s.database.OwnerURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = database.Close(t.Context()) }()
-	at := places{t: t, database: database, redis: cache.Client()}
+	s, at := newPlaces(t)
 	in := func(dir string) func(*Settings) {
 		return func(c *Settings) { c.Index.Dir, c.Jobs.SweepInterval = dir, time.Second }
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,6 +26,19 @@ type places struct {
 	database *pgx.Conn // as its owner, who sees every tenant
 	redis    *redis.Client
 	folders  []string // of a gateway and a worker
+}
+
+// newPlaces returns servers over Postgres and a Redis of their own, and where they keep what they are given.
+func newPlaces(t *testing.T) (*servers, *places) {
+	t.Helper()
+	cache := redistest.Start(t)
+	s := newServersOn(t, cache.URL(), "")
+	database, err := pgx.Connect(t.Context(), s.database.OwnerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = database.Close(context.WithoutCancel(t.Context())) })
+	return s, &places{t: t, database: database, redis: cache.Client()}
 }
 
 // with returns the tables, the keys of Redis and the files that have a text.
@@ -114,14 +128,7 @@ func (p *places) value(key string) string {
 // The log of the server and its dead rows are the server's.
 func TestDeletedIsOnNoServer(t *testing.T) {
 	t.Parallel()
-	cache := redistest.Start(t)
-	s := newServersOn(t, cache.URL(), "")
-	database, err := pgx.Connect(t.Context(), s.database.OwnerURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = database.Close(t.Context()) }()
-	at := places{t: t, database: database, redis: cache.Client()}
+	s, at := newPlaces(t)
 	keep := func(c *Settings) {
 		c.Index.Dir = filepath.Join(c.Data, "index")
 		at.folders = append(at.folders, c.Data)

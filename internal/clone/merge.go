@@ -416,6 +416,7 @@ func (d *decision) decidePassages(h head) error {
 		}
 		return !comes[file] && !here[file]
 	})
+	cleared := map[uuid.UUID]bool{}
 	for i := range d.puts {
 		n := &d.puts[i]
 		file, _ := fileOf(n)
@@ -423,8 +424,8 @@ func (d *decision) decidePassages(h head) error {
 		if !ok || err != nil {
 			continue
 		}
-		if !here[own] {
-			here[own] = true
+		if !cleared[own] {
+			cleared[own] = true
 			err = d.deletePassages(h, own)
 		}
 		n.Key = strings.Replace(n.Key, file.String(), own.String(), 1)

@@ -72,12 +72,13 @@ func (b *ByLanguage) EmbedQueries(ctx context.Context, s tenant.Scope, texts []s
 func (b *ByLanguage) split(texts []string, embed func(l *Local, texts []string) ([]memory.Embedding, error)) ([]memory.Embedding, error) {
 	english := make([]bool, len(texts))
 	for i, t := range texts {
-		if english[i] = maybeEnglish(memory.Prose(t)); !english[i] {
+		prose := memory.Prose(t)
+		if english[i] = maybeEnglish(prose); !english[i] {
 			continue
 		}
 		// Without the encoder, which has the vocabulary, the call for this text says why.
 		if e, err := b.english.encoder(); err == nil {
-			english[i] = IsEnglish(e, memory.Prose(t))
+			english[i] = knowsWords(e, prose)
 		}
 	}
 	out := make([]memory.Embedding, len(texts))
@@ -115,14 +116,14 @@ func maybeEnglish(s string) bool {
 
 func isForeign(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }
 
-// IsEnglish reports whether the encoder for English reads a text. Its vocabulary has nearly all English words whole, and
+// IsEnglish reports whether the encoder for English reads a text.
+func IsEnglish(e *encoder.Encoder, s string) bool { return maybeEnglish(s) && knowsWords(e, s) }
+
+// knowsWords reports whether the encoder for English knows the words of a text. Its vocabulary has nearly all English words whole, and
 // breaks those of other languages into pieces. A further piece of a word counts one against English, a function word of another
 // language two, one of English three for it. The root of the number of words is for English as well, so that a name, which may be
 // broken, does not decide. docs/decisions/0113 has the figures.
-func IsEnglish(e *encoder.Encoder, s string) bool {
-	if !maybeEnglish(s) {
-		return false
-	}
+func knowsWords(e *encoder.Encoder, s string) bool {
 	_, _, pieces := e.Pieces(s, false)
 	words, further := 0, 0
 	for i, p := range pieces {

@@ -32,11 +32,11 @@ func EstimateTokens(s string) int {
 }
 
 // Budget keeps the hits up to the first that would exceed the budget, so a hit that is left out is
-// never more relevant than one that is kept. A budget of 0 or less: no limit. It returns the
-// tokens of the hits kept.
-func Budget(hits []Hit, budget int, count func(Hit) int) (kept []Hit, tokens int) {
+// never more relevant than one that is kept. A budget of 0 or less: no limit. count returns the tokens of
+// a hit, and may show less of it when more than left would not fit. Budget returns the tokens of the hits kept.
+func Budget(hits []Hit, budget int, count func(h Hit, left int) int) (kept []Hit, tokens int) {
 	for i, h := range hits {
-		n := count(h)
+		n := count(h, budget-tokens)
 		if budget > 0 && tokens+n > budget {
 			return hits[:i], tokens
 		}

@@ -288,7 +288,7 @@ func TestC054TwoStage(t *testing.T) {
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	hits := []Hit{{Candidate: cand(3, 0, 0)}, {Candidate: cand(9, 0, 0)}, {Candidate: cand(1, 0, 0)}}
-	size := func(h Hit) int { return notes([]Hit{h})[0] }
+	size := func(h Hit, _ int) int { return notes([]Hit{h})[0] }
 	for _, c := range []struct {
 		budget, tokens int
 		want           []int

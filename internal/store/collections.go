@@ -376,6 +376,15 @@ func (b *Base) Counts(ctx context.Context, s tenant.Scope, v memory.View) (c mem
 	return c, err
 }
 
+// ScanLayerState reads the columns id, erase_epoch, embedder and reembedded of a collection into a map.
+func ScanLayerState(row Scanner, to map[uuid.UUID]memory.LayerState) error {
+	var id uuid.UUID
+	var l memory.LayerState
+	err := row.Scan(&id, &l.EraseEpoch, &l.Embedder, &l.Reembedded)
+	to[id] = l
+	return err
+}
+
 // PlaceOf returns the columns of an order, their values for a place in it, and whether the order descends. Names are sorted by the
 // expression of the column name. The id is zero for the place just before a name.
 func PlaceOf(o memory.CollectionOrder, name string, c *memory.Collection) (columns []string, values []any, descending bool) {

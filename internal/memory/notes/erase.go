@@ -96,7 +96,7 @@ func (n *Service) HeldAbove(ctx context.Context, s tenant.Scope, c *memory.Colle
 		if err != nil {
 			return out, err
 		}
-		for some := range slices.Chunk(notes, sessionsAtOnce) {
+		for some := range slices.Chunk(notes, memory.MaxPage) {
 			found, err := n.store.Notes(ctx, s, v, some, memory.ReadOptions{})
 			if err != nil {
 				return out, err

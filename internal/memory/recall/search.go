@@ -471,17 +471,15 @@ func (sr *searchRun) toHits(ctx context.Context, hits []search.Hit, beside excha
 		for id, v := range views {
 			tokens[id] = search.EstimateTokens(memory.EmbedText(&v.Note))
 		}
-		used := 0
-		hits, _ = search.Budget(hits, sr.q.TokenBudget, func(h search.Hit) int {
+		hits, _ = search.Budget(hits, sr.q.TokenBudget, func(h search.Hit, left int) int {
 			sum := 0
 			for _, one := range beside.allOf([]search.Hit{h}) {
 				sum += tokens[one.Note]
 			}
-			if used+sum > sr.q.TokenBudget { // what was found goes before what is around it
+			if sum > left { // what was found goes before what is around it
 				delete(beside, h.Note)
 				sum = tokens[h.Note]
 			}
-			used += sum
 			return sum
 		})
 	}

@@ -120,9 +120,11 @@ func (t *lines) read(r *reading, _ piece) error {
 			return t.conversation(r, &l, n)
 		case l.Role != "":
 			return t.said(r, &l, raw, scalar(l.Session))
-		case isAuthored(raw):
-			return t.written(r, &l, raw)
-		case l.Content != nil:
+		}
+		if m, ok := readAuthored(raw); ok {
+			return t.written(r, &l, &m)
+		}
+		if l.Content != nil {
 			return t.noted(r, &l, raw)
 		}
 		r.left("lines without content", 1)
@@ -177,11 +179,7 @@ func (t *lines) said(r *reading, l *anyLine, raw json.RawMessage, session string
 }
 
 // written passes a message of a program on that names authors. A day is a session, unless the program says which.
-func (t *lines) written(r *reading, l *anyLine, raw json.RawMessage) error {
-	var a authored
-	if err := json.Unmarshal(raw, &a); err != nil {
-		return err
-	}
+func (t *lines) written(r *reading, l *anyLine, a *authored) error {
 	m := message{id: scalar(a.ID), name: a.author(), session: scalar(l.Session), at: a.at(r.Zone), text: a.words()}
 	if m.session == "" {
 		m.session = headOf(r.source.name, 180) + " " + m.at.Format(time.DateOnly)

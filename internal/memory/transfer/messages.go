@@ -71,10 +71,15 @@ func firstMessage(head string) (raw json.RawMessage) {
 	return raw
 }
 
-// isAuthored reports whether a message has an author and a time.
+// readAuthored reads a message; ok reports whether it has an author and a time.
+func readAuthored(raw json.RawMessage) (m authored, ok bool) {
+	ok = json.Unmarshal(raw, &m) == nil && m.author() != "" && !m.at(time.UTC).IsZero()
+	return m, ok
+}
+
 func isAuthored(raw json.RawMessage) bool {
-	var m authored
-	return json.Unmarshal(raw, &m) == nil && m.author() != "" && !m.at(time.UTC).IsZero()
+	_, ok := readAuthored(raw)
+	return ok
 }
 
 func (m *authored) author() string {

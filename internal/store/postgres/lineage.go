@@ -139,13 +139,7 @@ func (s *Store) LayerStates(ctx context.Context, sc tenant.Scope, collections []
  CROSS JOIN LATERAL (SELECT * FROM collection_heads h WHERE h.tenant = $1 AND h.collection = c.id LIMIT 1) h WHERE c.` + notDeleting + reachedBy(&p, sc)
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		out = map[uuid.UUID]memory.LayerState{}
-		return q.each(ctx, text, p.args, func(rows pgx.Rows) error {
-			var id uuid.UUID
-			var l memory.LayerState
-			err := rows.Scan(&id, &l.EraseEpoch, &l.Embedder, &l.Reembedded)
-			out[id] = l
-			return err
-		})
+		return q.each(ctx, text, p.args, func(rows pgx.Rows) error { return store.ScanLayerState(rows, out) })
 	})
 	return out, err
 }

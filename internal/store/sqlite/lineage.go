@@ -88,13 +88,7 @@ func (s *Store) LayerStates(ctx context.Context, sc tenant.Scope, collections []
 	out := map[uuid.UUID]memory.LayerState{}
 	err := s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		return q.each(ctx, `SELECT c.id, h.erase_epoch, c.embedder, c.reembedded FROM json_each(?) l CROSS JOIN collections c ON c.tenant = ? AND c.id = unhex(l.value)
- CROSS JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id WHERE c.state <> 'deleting'`+reached, append([]any{ids(collections), sc.Tenant()}, args...), func(rows *sql.Rows) error {
-			var id uuid.UUID
-			var l memory.LayerState
-			err := rows.Scan(&id, &l.EraseEpoch, &l.Embedder, &l.Reembedded)
-			out[id] = l
-			return err
-		})
+ CROSS JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id WHERE c.state <> 'deleting'`+reached, append([]any{ids(collections), sc.Tenant()}, args...), func(rows *sql.Rows) error { return store.ScanLayerState(rows, out) })
 	})
 	return out, err
 }
