@@ -8,9 +8,12 @@ import { usePages } from './pages.ts'
 import { Problem, Read, Text, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { Connect } from './start.tsx'
-import { useLoad, useShared } from './state.ts'
+import { useBeat, useLoad, useShared } from './state.ts'
 import { count, formatAgo, formatTime, plural, reveal } from './text.ts'
 import { titleOf } from './tree.ts'
+
+/** How often work that failed is read again, in milliseconds. */
+const pulse = 10_000
 
 /** The start page: what changed, what waits for a person, and how to begin. `last` are the collections that were last written. */
 export function Home({ last, go, tour }: { last: readonly Schemas['Collection'][]; go: Go; tour: (() => void) | undefined }) {
@@ -91,10 +94,11 @@ function Waits({ last }: { last: readonly Schemas['Collection'][] }) {
 function Failed({ last }: { last: readonly Schemas['Collection'][] }) {
   const { api } = useShared()
   const read = useLoad(async signal => {
-    // Work that waits for its next try, such as while a model is down, has the error of its last one.
-    const lists = await Promise.all((['failed', 'dead', 'queued'] as const).map(state => api.call('get', '/v1/jobs', { signal, query: { state, limit: 20 } })))
-    return lists.flatMap(l => l.items).filter(j => j.state !== 'queued' || j.error).sort((a, b) => b.created_at.localeCompare(a.created_at)).slice(0, 6)
-  }, [])
+    // Work that waits for its next try or is in it, such as while a model is down, has the error of its last one.
+    const lists = await Promise.all((['failed', 'dead', 'queued', 'running'] as const).map(state => api.call('get', '/v1/jobs', { signal, query: { state, limit: 20 } })))
+    const found = new Map(lists.flatMap(l => l.items).filter(j => j.error || (j.state !== 'queued' && j.state !== 'running')).map(j => [j.id, j]))
+    return [...found.values()].sort((a, b) => b.created_at.localeCompare(a.created_at)).slice(0, 6)
+  }, [], useBeat(pulse))
   const called = useCalled(last, (read.data ?? []).map(j => j.collection))
   if (read.data?.length === 0) return null
   return (
@@ -105,7 +109,7 @@ function Failed({ last }: { last: readonly Schemas['Collection'][] }) {
           {jobs.map(j => (
             <li key={j.id}>
               <a class="cover" href={j.collection ? formatRoute({ collection: j.collection, tab: 'jobs' }) : formatRoute({ gateway: true })}>{j.error ? reveal(j.error) : kinds[j.kind] ?? j.kind}</a>
-              <span class="soft small">{j.collection && <bdi>{called(j.collection)}</bdi>}</span><span class="soft small adds">{kinds[j.kind] ?? j.kind}{j.state === 'queued' && ', is tried again'}</span><span class="soft small">{formatAgo(j.created_at, Date.now())}</span>
+              <span class="soft small">{j.collection && <bdi>{called(j.collection)}</bdi>}</span><span class="soft small adds">{kinds[j.kind] ?? j.kind}{(j.state === 'queued' || j.state === 'running') && ', is tried again'}</span><span class="soft small">{formatAgo(j.created_at, Date.now())}</span>
             </li>
           ))}
         </ul>
