@@ -1,5 +1,5 @@
 import { SlipboxError, type Schemas } from '@slipbox/client'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { Buttons, Field, Problem } from './parts.tsx'
 import { useAction, useShared } from './state.ts'
 import { formatDay, plural, reveal } from './text.ts'
@@ -42,12 +42,17 @@ export function ImportFile({ to, close, done }: { to: string; close: () => void;
     })
     return added.job?.id
   }
+  const looks = useRef(0)
   const look = (of: File | undefined, written?: Dates) => {
+    const now = ++looks.current
     setFile(of)
     setKnown(undefined)
     setMe('')
     setDates(written)
-    if (of && !isDocument(of)) void run(async () => setKnown((await send(of, { dry_run: true, ...(written && { dates: written }) })).understood))
+    if (of && !isDocument(of)) void run(async () => {
+      const { understood } = await send(of, { dry_run: true, ...(written && { dates: written }) })
+      if (now === looks.current) setKnown(understood)
+    })
   }
   const submit = async (e: Event) => {
     e.preventDefault()

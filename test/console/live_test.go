@@ -51,6 +51,15 @@ func TestLive(t *testing.T) {
 	g.lines(t, "/v1/collections/"+id+"/import", strings.Join(lines, "\n"))
 	b.step("a job moves nothing while it runs", chromedp.Navigate(g.url+"/console#/c/"+id+"/jobs"), text("import"), watchShifts(),
 		eventually(`!document.querySelector(".state.running, .state.queued")`), steady())
+	b.step("and its row had room for what is said at the end", holds(`[...document.querySelectorAll("tbody tr")].every(row => {
+		const running = row.cloneNode(true)
+		running.querySelector('[data-label="Took"]').textContent = ""
+		running.querySelector('[data-label="Do"]').replaceChildren(Object.assign(document.createElement("button"), {textContent: "Cancel"}))
+		row.after(running)
+		const same = running.offsetHeight === row.offsetHeight
+		running.remove()
+		return same
+	})`))
 
 	other := g.post(t, "/v1/collections", map[string]any{"name": "other"})["id"].(string)
 	quiet := g.post(t, "/v1/collections", map[string]any{"name": "quiet"})["id"].(string)

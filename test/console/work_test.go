@@ -46,7 +46,7 @@ func TestConsoleWork(t *testing.T) {
 	b.step("and fails, and moves nothing", eventually(`document.querySelector(".jobs summary")`), steady())
 	b.look("jobs-failed")
 	b.step("the first page says so, though it is tried again", chromedp.Navigate(g.url+"/console#/"), text("Work that failed"), text("is tried again"))
-	b.step("jobs say how long they were worked on and waited, and are filtered", chromedp.Navigate(g.url+"/console#/c/"+broken+"/jobs?state=done"), text("No job is like that"), button("Show all"), button("Cancel"), text("cancelled"), eventually(`/\d (ms|s|min) waited \d/.test(document.querySelector('[data-label="Took"]')?.innerText)`),
+	b.step("jobs say how long they were worked on and waited, and are filtered", chromedp.Navigate(g.url+"/console#/c/"+broken+"/jobs?state=done"), text("No job is like that"), button("Show all"), button("Cancel"), text("cancelled"), eventually(`/\d (ms|s|min)\swaited \d/.test(document.querySelector('[data-label="Took"]')?.innerText)`),
 		eventually(`document.querySelector('[data-label="Work"]').innerText === "look at a note"`))
 
 	b.step("of other days", chromedp.Navigate(g.url+"/console#/c/"+m+"/usage"), text("heat 1.00"), chromedp.SetValue(`//main//select`, "90"), eventually(`location.hash.includes("days=90")`), text("Calls of models"))
