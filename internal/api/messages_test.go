@@ -117,6 +117,12 @@ func TestMessagesLeaveOutWhatWasNotSaid(t *testing.T) {
 	note := b.Call(t, "one", "POST", c+"/notes", apptest.Object(t, "content", mixed)).Want(http.StatusCreated).Text("note.id")
 	b.Call(t, "one", "PATCH", c+"/notes/"+note, apptest.Object(t, "content", "Cake. "+data)).Want(http.StatusOK)
 	b.Call(t, "one", "POST", c+"/notes/bulk", apptest.Object(t, "content", mixed), "Content-Type", "application/x-ndjson").Want(http.StatusOK)
+	keys := "Look: " + strings.Repeat("mQINBGPq7sEBEADCz0vV5nPq", 300) // names no type
+	b.Call(t, "one", "PATCH", c+"/notes/"+note, apptest.Object(t, "content", keys)).Want(http.StatusOK)
+	if got := b.Call(t, "one", "GET", c+"/notes/"+note, "").Want(http.StatusOK).Text("content"); got != keys {
+		t.Errorf("a note became %.300q", got)
+	}
+	b.Call(t, "one", "PATCH", c+"/notes/"+note, apptest.Object(t, "content", "Cake. "+data)).Want(http.StatusOK)
 	tools.use("remember", map[string]any{"collection": "talk", "content": "plan</think> Bread."})
 	tools.use("remember", map[string]any{"collection": "talk", "content": "My model writes </think> behind a plan."})
 	list := b.Call(t, "one", "GET", c+"/notes?kind=note", "").Want(http.StatusOK).Texts("items.*.content")

@@ -193,9 +193,11 @@ func LeaveOut(n *Note) (changed bool) {
 	if IsToolTraffic(n) && byModel {
 		return false
 	}
-	said := unsaid.Mark(n.Content, byModel)
+	said := n.Content
 	if n.Kind == KindNote && n.Attributes[AttrRole] == nil {
-		said = unsaid.MarkEnded(said)
+		said = unsaid.MarkEnded(unsaid.MarkNamed(said, byModel))
+	} else {
+		said = unsaid.Mark(said, byModel)
 	}
 	changed, n.Content = said != n.Content, said
 	return changed

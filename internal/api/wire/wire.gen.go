@@ -2740,8 +2740,8 @@ type MessageInput struct {
 	// Content A string, or parts as OpenAI, Anthropic or Google write them; at most 64 KiB as it is stored. Parts become
 	// one text with one line each. An image is stored as its description (`[image: …]`),
 	// not as an image. What a tool answered becomes a message of its own, with the role `tool`. Parts without a
-	// text are left out (`unread`). Thinking of a model and encoded data, such as `data:` addresses, become a mark
-	// (`[left out: …]`).
+	// text are left out (`unread`). Thinking of a model, `data:` addresses, and 4 KiB or more of
+	// encoded data become a mark (`[left out: …]`).
 	Content nullable.Nullable[any] `json:"content,omitempty"`
 
 	// ExpiresAt When it expires, and what is learned from it; as `occurred_at`, in the future.
@@ -3010,7 +3010,7 @@ type NoteInput struct {
 	Attributes *Attributes `json:"attributes,omitempty"`
 	Category   *string     `json:"category,omitempty"`
 
-	// Content Text, at most 64 KiB as it is stored. Required, unless `item` is an image.
+	// Content Text, at most 64 KiB as it is stored. Thinking of a model and `data:` addresses become a mark (`[left out: …]`). Required, unless `item` is an image.
 	Content string `json:"content,omitempty"`
 
 	// Context One sentence about it, at most 8 KiB. Values of the request are not replaced by analysis.

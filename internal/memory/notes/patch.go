@@ -36,7 +36,7 @@ type NotePatch struct {
 func (p NotePatch) check(now time.Time) (NotePatch, error) {
 	var r memory.Validation
 	if p.Content != nil {
-		r.Content(unsaid.Mark(*p.Content, false)) // as the note will be, or longer
+		r.Content(unsaid.MarkNamed(*p.Content, false)) // as the note will be, or longer
 	}
 	if s, ok := specified(p.Context); ok {
 		r.Text("context", s, memory.MaxContextBytes)

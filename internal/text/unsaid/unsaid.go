@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// least is how long encoded data is at least, in bytes. Hashes, keys and ids are shorter, and people ask for them.
-const least = 256
+// least is how long encoded data without a type is at least, in bytes. Hashes, keys and certificates are shorter, and people ask
+// for them.
+const least = 4096
 
 const (
 	names = `(?:[a-z]+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)`
@@ -55,12 +56,7 @@ var (
 // Mark returns a text with a mark in the place of each part that was not said. byModel says that a model wrote the text: its
 // thinking is then also found in the middle of a line, and where one of its ends is missing. A marked text stays as it is.
 func Mark(s string, byModel bool) string {
-	if strings.ContainsAny(s, "<[◁") {
-		s = markThinking(s, byModel)
-	}
-	if strings.Contains(s, ":") && dataURL.MatchString(s) {
-		s = markData(markData(s, dataSVG), dataURL)
-	}
+	s = MarkNamed(s, byModel)
 	if len(s) < least {
 		return s
 	}
@@ -77,6 +73,17 @@ func Mark(s string, byModel bool) string {
 		}
 		return mark("encoded data", len(bytes)) + run[len(bytes):]
 	})
+}
+
+// MarkNamed is [Mark] for what is kept on purpose, such as a note: data that does not name its type stays.
+func MarkNamed(s string, byModel bool) string {
+	if strings.ContainsAny(s, "<[◁") {
+		s = markThinking(s, byModel)
+	}
+	if strings.Contains(s, ":") && dataURL.MatchString(s) {
+		s = markData(markData(s, dataSVG), dataURL)
+	}
+	return s
 }
 
 func markData(s string, urls *regexp.Regexp) string {

@@ -92,7 +92,7 @@ func TestThinkingIsMarked(t *testing.T) {
 // Encoded data is replaced in each form, and what is around it stays.
 func TestDataIsMarked(t *testing.T) {
 	t.Parallel()
-	b := noise(3000)
+	b := noise(6010)
 	std, url, hexa := base64.StdEncoding.EncodeToString(b), base64.RawURLEncoding.EncodeToString(b), hex.EncodeToString(b)
 	var escaped, spaced, array strings.Builder
 	for _, x := range b {
@@ -108,7 +108,7 @@ func TestDataIsMarked(t *testing.T) {
 		"base64": std, "of URLs": url, "in lines": lines(std, 76, "\n"), "in lines of Windows": lines(std, 64, "\r\n"), "in a text of JSON": lines(std, 76, `\n`),
 		"hexadecimal": hexa, "upper case": strings.ToUpper(hexa), "in lines of digits": lines(hexa, 64, "\n"), "escaped": escaped.String(),
 		"with spaces": spaced.String(), "of C": array.String(), "with colons": lines(hexa, 2, ":"), "in words": lines(hexa, 4, " "),
-		"of zeros": base64.StdEncoding.EncodeToString(append(make([]byte, 500), b[:300]...)),
+		"of zeros": base64.StdEncoding.EncodeToString(append(make([]byte, 2000), b[:1500]...)),
 	} {
 		in := "Look at this: " + data + " Isn't it nice?"
 		if name == "percent-encoded" {
@@ -122,8 +122,20 @@ func TestDataIsMarked(t *testing.T) {
 			t.Errorf("%s changes again: %q", name, again)
 		}
 	}
-	if got := unsaid.Mark("![cat](data:image/jpeg;base64,"+std+") and text", false); got != "![cat]([left out: image/jpeg, 4 kB]) and text" {
+	if got := unsaid.Mark("![cat](data:image/jpeg;base64,"+std+") and text", false); got != "![cat]([left out: image/jpeg, 8 kB]) and text" {
 		t.Errorf("%q", got)
+	}
+}
+
+// What is kept on purpose keeps data that does not name its type.
+func TestNamedDataIsMarked(t *testing.T) {
+	t.Parallel()
+	data := base64.StdEncoding.EncodeToString(noise(9000))
+	if got := unsaid.MarkNamed("<think>plan</think>Its key: "+data, true); got != "[left out: thinking]Its key: "+data {
+		t.Errorf("%.200q", got)
+	}
+	if got := unsaid.MarkNamed("data:image/png;base64,"+data, false); got != "[left out: image/png, 12 kB]" {
+		t.Errorf("%.200q", got)
 	}
 }
 
@@ -137,7 +149,8 @@ func TestWordsAreNotMarked(t *testing.T) {
 		"https://example.org/" + strings.Repeat("articles/2026/how-to-do-it/", 30), "/home/nora/" + strings.Repeat("Projects_2026/src-v2/", 30),
 		strings.Repeat("0198c1de-7d2f-7c3a-9b60-6a1f0f0e8a11\n", 20), "sha256:" + hex.EncodeToString(noise(32)), "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGd" + base64.StdEncoding.EncodeToString(noise(24)),
 		strings.Repeat("added a bad face to the cafe, 2026-01-02; ", 30), strings.Repeat("日本語の文章です。", 200), strings.Repeat("ha", 300),
-		strings.Repeat("1990 1991 1992 ", 60),
+		strings.Repeat("1990 1991 1992 ", 60), "ssh-rsa " + base64.StdEncoding.EncodeToString(noise(535)) + " root@vm",
+		"-----BEGIN CERTIFICATE-----\n" + lines(base64.StdEncoding.EncodeToString(noise(1800)), 64, "\n") + "\n-----END CERTIFICATE-----",
 	} {
 		if got := unsaid.Mark(said, false); got != said {
 			t.Errorf("%.80q is %.200q", said, got)

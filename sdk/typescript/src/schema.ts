@@ -3704,8 +3704,8 @@ export interface components {
              * @description A string, or parts as OpenAI, Anthropic or Google write them; at most 64 KiB as it is stored. Parts become
              *     one text with one line each. An image is stored as its description (`[image: …]`),
              *     not as an image. What a tool answered becomes a message of its own, with the role `tool`. Parts without a
-             *     text are left out (`unread`). Thinking of a model and encoded data, such as `data:` addresses, become a mark
-             *     (`[left out: …]`).
+             *     text are left out (`unread`). Thinking of a model, `data:` addresses, and 4 KiB or more of
+             *     encoded data become a mark (`[left out: …]`).
              */
             content?: string | components["schemas"]["MessagePart"][] | {
                 [key: string]: unknown;
@@ -5408,7 +5408,7 @@ export interface components {
          *     }
          */
         NoteInput: {
-            /** @description Text, at most 64 KiB as it is stored. Required, unless `item` is an image. */
+            /** @description Text, at most 64 KiB as it is stored. Thinking of a model and `data:` addresses become a mark (`[left out: …]`). Required, unless `item` is an image. */
             content?: string;
             /** @description One sentence about it, at most 8 KiB. Values of the request are not replaced by analysis. */
             context?: string;

@@ -56,8 +56,8 @@ func (l *ledger) applyDecision(ctx context.Context, d memory.Desk, f *candidate,
 	}
 	if !ok {
 		l.out.Dropped.Targets++
-		o.Operation, o.Reason = OpNoop, "names no memory that was shown"
-		return nil
+		o.Operation, o.Reason = OpAdd, "names no memory that was shown"
+		return l.addFact(ctx, d, f, f.text, o)
 	}
 	now, alive := l.current(t.Note)
 	switch {
