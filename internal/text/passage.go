@@ -146,7 +146,7 @@ func sentenceEnd(s string, from int) int {
 			end := skipClosing(s, i)
 			next, _ := utf8.DecodeRuneInString(s[end:])
 			apart := end == len(s) || unicode.IsSpace(lastRune(s[:end])) // otherwise inside a word or a number
-			if apart && (r != '.' || !unicode.IsLower(next) && !endsInAbbreviation(s[from:i])) {
+			if apart && (r != '.' || !unicode.IsLower(next) && !continues(s[from:i], s[end:])) {
 				return end
 			}
 			i = end // do not read the same marks again

@@ -199,11 +199,12 @@ func Words(s string) []string {
 	return out
 }
 
-// abbreviations end with a full stop that does not end a sentence.
-var abbreviations = wordSet("mr mrs ms dr prof sr jr st vs etc e.g i.e approx dept no vol fig inc ltd co bzw z.b usw ca sra av")
+// abbreviations end with a full stop that does not end a sentence, also before a word with a small letter or without one.
+var abbreviations = wordSet("mr mrs ms dr prof sr jr st etc e.g i.e approx dept no vol fig inc ltd co vs bzw z.b usw ca sra dra fa av")
 
 // Sentences splits s into sentences, trimmed, without empty ones. A line break always ends a
-// sentence. A full stop after a common abbreviation or a single capital letter does not.
+// sentence. A full stop does not if it is of an abbreviation, as far as its form shows one, of one letter, or of a
+// German number before a word.
 func Sentences(s string) []string {
 	var out []string
 	for line := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == 0 }) {
@@ -212,7 +213,7 @@ func Sentences(s string) []string {
 			var sentence string
 			sentence, rest, state = uniseg.FirstSentenceInString(rest, state)
 			held += sentence
-			if rest != "" && endsInAbbreviation(held) {
+			if rest != "" && continues(held, rest) {
 				continue
 			}
 			if t := strings.TrimSpace(held); t != "" {
@@ -224,18 +225,51 @@ func Sentences(s string) []string {
 	return out
 }
 
-func endsInAbbreviation(s string) bool {
+// maxShort is how many letters a shortened title, month or place has at most, such as Prof, Sept and Ft.
+const maxShort = 4
+
+// continues reports whether the full stop at the end of a text is none of a sentence, from the words around it. What is wrongly kept
+// together is still read; what is wrongly cut says something else.
+func continues(s, rest string) bool {
 	s = strings.TrimSpace(s)
-	if !strings.HasSuffix(s, ".") {
+	before, stopped := strings.CutSuffix(s[len(strings.TrimRightFunc(s, isInside)):], ".")
+	rest = strings.TrimSpace(rest[:min(len(rest), 200)]) // enough to tell the language
+	next, _, _ := strings.Cut(rest, " ")
+	first, _ := utf8.DecodeRuneInString(before)
+	following, _ := utf8.DecodeRuneInString(next)
+	switch {
+	case !stopped || strings.HasSuffix(before, "."):
 		return false
-	}
-	s = strings.TrimSuffix(s, ".")
-	if i := strings.LastIndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '(' || r == '"' }); i >= 0 {
-		_, n := utf8.DecodeRuneInString(s[i:])
-		s = s[i+n:]
-	}
-	if r, n := utf8.DecodeRuneInString(s); n == len(s) && unicode.IsUpper(r) && r != 'I' {
+	case abbreviations[strings.ToLower(before)], before != "I" && utf8.RuneCountInString(before) == 1 && (unicode.IsUpper(first) || unicode.IsLower(first)):
 		return true
+	case unicode.IsDigit(following) && strings.Trim(next, ".,;:!?)0123456789") != "",
+		!unicode.IsDigit(following) && (!unicode.IsUpper(following) || startsSentence(next)):
+		return false
+	case unicode.IsDigit(first):
+		lang, _ := Guess(s + " " + rest)
+		return lang == German && len(before) <= len("31.12")
 	}
-	return abbreviations[strings.ToLower(s)]
+	return unicode.IsUpper(first) && (strings.Contains(before, ".") || len(s) > len(before)+1 && isShortened(before))
+}
+
+// isShortened reports whether a word with a capital letter may be a shortened one: short, in Latin letters, with small ones, and
+// ending in a consonant.
+func isShortened(word string) bool {
+	folded := stripDiacritics(Fold(word))
+	return len(folded) <= maxShort && isASCII(folded) && word != strings.ToUpper(word) && strings.TrimRight(folded, "aeiouy") == folded
+}
+
+func isInside(r rune) bool { return !unicode.IsSpace(r) && r != '(' && r != '"' }
+
+// startsSentence reports whether a word with a capital letter is a function word, which has one at the beginning of a sentence.
+func startsSentence(word string) bool {
+	if i := strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }); i >= 0 {
+		word = word[:i] // I'm
+	}
+	for lang := range stopWords {
+		if IsStopWord(word, lang) {
+			return true
+		}
+	}
+	return false
 }

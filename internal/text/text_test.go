@@ -329,6 +329,23 @@ func TestSentences(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("Sentences = %q, want %q", got, want)
 	}
+	for _, whole := range []string{
+		"Oma hat am 3. Oktober Geburtstag und wird 80.", "Der Vertrag läuft ab 1. Januar 2027 bis zum 31.12. Ende.", "Fa. Hansen hat, z. B. für Bad und Küche, geliefert.",
+		"I was born on Sept. 3 in Ft. Worth.", "My boss is Prof. Dr. Ing. Kuhn.", "I served in the U.S. Army from Jan. 2001 to Feb. 2004.",
+		"Wir treffen uns am 5.6. bei Dr. Lund.", "Trabajo con la Dra. Gil en el hospital.", "J. R. R. Tolkien wrote it.", "Sie kam am 12. März 2020 mit dem 3. Kind.",
+	} {
+		if got := Sentences(whole); len(got) != 1 {
+			t.Errorf("%q is cut: %q", whole, got)
+		}
+	}
+	for _, two := range []string{
+		"I live in Rome. Anna lives in Oslo.", "I met Bob. He is nice.", "Ich bin 30. Er ist 40.", "I am 30. Bob is 40.", "She moved to the U.S. It is far.",
+		"It was Tom and I. Then we left.", "Er kam um drei. Oma schlief.", "Gut. Kommst du mit?", "Yes. Nora has it.", "네. 원두는 부산.", "The flat is on floor 12. Nora has it.",
+	} {
+		if got := Sentences(two); len(got) != 2 {
+			t.Errorf("%q has two sentences: %q", two, got)
+		}
+	}
 }
 
 func TestKeyphrases(t *testing.T) {
