@@ -217,17 +217,25 @@ func TestMergeConflicts(t *testing.T) {
 	}
 }
 
-// TestMergeSome: chosen notes are merged, and the others still later.
+// TestMergeSome: chosen notes are merged with their links, and the others still later.
 func TestMergeSome(t *testing.T) {
 	t.Parallel()
-	l, one, two, _ := family(t)
+	l, one, two, three := family(t)
+	for _, from := range []uuid.UUID{one, two} {
+		_, err := l.notes.PutLinks(t.Context(), l.all, "f", from, []notes.LinkInput{{Target: three}}, memory.Request{})
+		l.must(err)
+	}
 	l.patch("f", one, notes.NotePatch{Content: new("one\nf")})
 	l.patch("f", two, notes.NotePatch{Content: new("two\nf")})
-	l.merge("base", "f", clone.MergeInput{Notes: []uuid.UUID{one}})
+	if m := l.merge("base", "f", clone.MergeInput{Notes: []uuid.UUID{one}}); m.Notes != 1 || m.Links != 1 {
+		t.Errorf("one note and its link: %+v", m)
+	}
 	l.want("only one", strings.Join(l.contents("base"), "|"), "one\nf|two|three")
 	l.patch("base", one, notes.NotePatch{Content: new("one\nf\nbase\n")})
 	l.patch("f", one, notes.NotePatch{Content: new("ONE\nf")})
-	l.merge("base", "f", clone.MergeInput{})
+	if m := l.merge("base", "f", clone.MergeInput{}); m.Notes != 2 || m.Links != 1 {
+		t.Errorf("the other note and its link: %+v", m)
+	}
 	l.want("the rest", strings.Join(l.contents("base"), "|"), "ONE\nf\nbase\n|two\nf|three")
 }
 

@@ -96,6 +96,29 @@ func TestNotifications(t *testing.T) {
 	})
 }
 
+// Who waits is notified as before when another waiter for the same job goes away.
+func TestWaiterGoesAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &table{job: memory.Job{ID: uuid.New(), State: memory.JobRunning}}
+		w := NewWaiters(f, WaitConfig{Poll: time.Hour, For: 2 * time.Hour})
+		begun := time.Now()
+		var ended memory.Job
+		go func() { ended, _ = w.Wait(t.Context(), tenant.Scope{}, f.job.ID, 0) }()
+		ctx, leave := context.WithCancel(t.Context())
+		go func() { _, _ = w.Wait(ctx, tenant.Scope{}, f.job.ID, 0) }()
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		f.job.State = memory.JobDone
+		w.Notify(f.job.ID, true)
+		synctest.Wait()
+		if ended.State != memory.JobDone || time.Since(begun) != 0 || len(w.topics) != 0 {
+			t.Errorf("the waiter got %+v after %s, %d topics are left", ended, time.Since(begun), len(w.topics))
+		}
+	})
+}
+
 // Notifications that come faster than the pause are one call.
 func TestNotificationsAreGathered(t *testing.T) {
 	t.Parallel()
