@@ -40,13 +40,6 @@ func until(t *testing.T, what string, done func() bool) {
 // almostEqual reports whether scores of the store and of the index agree.
 func almostEqual(a, b float64) bool { return math.Abs(a-b) <= 1e-5 }
 
-// A collection with cold layers answers as it does later: at any revision, through forks, with
-// filters.
-func TestColdAnswersLikeWarm(t *testing.T) {
-	t.Parallel()
-	onEngines(t, coldAnswersLikeWarm)
-}
-
 func coldAnswersLikeWarm(t *testing.T, r *fixture) {
 	t.Helper()
 	cold := &watchedStore{Reader: r.store, gate: make(chan struct{})} // never opened

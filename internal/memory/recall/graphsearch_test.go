@@ -101,54 +101,49 @@ func (n *net) searchGraph(q recall.Query) (out []string, all []recall.Hit) {
 	return out, r.Hits
 }
 
-// C204, C206: a search finds the edges of an entity that the query names, and the edges of the
-// entities at their other ends, even of an entity with very many edges.
-func TestGraphSearch(t *testing.T) {
-	t.Parallel()
-	onEngines(t, func(t *testing.T, r *fixture) {
-		t.Helper()
-		n := r.addNet(graphic)
-		var many []string
-		for i := range 300 {
-			many = append(many, fmt.Sprintf("Ann|owns|coin %d", i))
+func graphSearch(t *testing.T, r *fixture) {
+	t.Helper()
+	n := r.addNet(graphic)
+	var many []string
+	for i := range 300 {
+		many = append(many, fmt.Sprintf("Ann|owns|coin %d", i))
+	}
+	n.addEdges(many...)
+	n.addEdges("Ann|works_at|Acme", "Acme|is_based_in|Oslo", "Oslo|lies_in|Norway", "Bob|admires|Ann", "Cid|owns|coin 7")
+	got, hits := n.searchGraph(recall.Query{Text: "In which city is the employer of Ann, who works at it, based?", K: 10, Explain: true})
+	for _, want := range []string{"Ann works at Acme", "Acme is based in Oslo"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q is not among %q", want, got)
 		}
-		n.addEdges(many...)
-		n.addEdges("Ann|works_at|Acme", "Acme|is_based_in|Oslo", "Oslo|lies_in|Norway", "Bob|admires|Ann", "Cid|owns|coin 7")
-		got, hits := n.searchGraph(recall.Query{Text: "In which city is the employer of Ann, who works at it, based?", K: 10, Explain: true})
-		for _, want := range []string{"Ann works at Acme", "Acme is based in Oslo"} {
-			if !slices.Contains(got, want) {
-				t.Errorf("%q is not among %q", want, got)
-			}
+	}
+	if slices.Contains(got, "Oslo lies in Norway") || len(got) > 10 {
+		t.Errorf("three hops: %q", got)
+	}
+	seen := map[uuid.UUID]bool{}
+	for _, h := range hits {
+		if seen[h.ID] || h.IsNeighbor {
+			t.Errorf("%q twice, or as a neighbour", h.Note.Content)
 		}
-		if slices.Contains(got, "Oslo lies in Norway") || len(got) > 10 {
-			t.Errorf("three hops: %q", got)
+		seen[h.ID] = true
+		if h.Note.Content == "Acme is based in Oslo" && (h.Explain.Hops != 2 || h.Explain.Via == nil) {
+			t.Errorf("explained as %+v", h.Explain)
 		}
-		seen := map[uuid.UUID]bool{}
-		for _, h := range hits {
-			if seen[h.ID] || h.IsNeighbor {
-				t.Errorf("%q twice, or as a neighbour", h.Note.Content)
-			}
-			seen[h.ID] = true
-			if h.Note.Content == "Acme is based in Oslo" && (h.Explain.Hops != 2 || h.Explain.Via == nil) {
-				t.Errorf("explained as %+v", h.Explain)
-			}
-		}
-		if got, _ := n.searchGraph(recall.Query{Text: "who admires Ann?", K: 10}); !slices.Contains(got, "Bob admires Ann") {
-			t.Errorf("in-edges: %q", got)
-		}
-		if got, _ := n.searchGraph(recall.Query{Text: "what about nobody known?", K: 10}); len(got) != 0 {
-			t.Errorf("of nobody: %q", got)
-		}
-		if got, _ := n.searchGraph(recall.Query{Text: "who admires Ann?", K: 10, Mode: recall.Lexical}); !slices.Contains(got, "Bob admires Ann") {
-			t.Errorf("by words alone: %q", got)
-		}
-		n.embedder.down.Store(true)
-		got, _ = n.searchGraph(recall.Query{Text: "who admires Ann?", K: 10})
-		n.embedder.down.Store(false)
-		if !slices.Contains(got, "Bob admires Ann") {
-			t.Errorf("without an embedder: %q", got)
-		}
-	})
+	}
+	if got, _ := n.searchGraph(recall.Query{Text: "who admires Ann?", K: 10}); !slices.Contains(got, "Bob admires Ann") {
+		t.Errorf("in-edges: %q", got)
+	}
+	if got, _ := n.searchGraph(recall.Query{Text: "what about nobody known?", K: 10}); len(got) != 0 {
+		t.Errorf("of nobody: %q", got)
+	}
+	if got, _ := n.searchGraph(recall.Query{Text: "who admires Ann?", K: 10, Mode: recall.Lexical}); !slices.Contains(got, "Bob admires Ann") {
+		t.Errorf("by words alone: %q", got)
+	}
+	n.embedder.down.Store(true)
+	got, _ = n.searchGraph(recall.Query{Text: "who admires Ann?", K: 10})
+	n.embedder.down.Store(false)
+	if !slices.Contains(got, "Bob admires Ann") {
+		t.Errorf("without an embedder: %q", got)
+	}
 }
 
 // A query about oneself names the person whose name the facts carry; with two such persons it names
@@ -197,65 +192,60 @@ func TestGraphSearchOff(t *testing.T) {
 	}
 }
 
-// C196, C207: pages of edges over more entities than are read in one call are stable. An edge of a
-// deleted fact or of a deleted triple is left out. A fork shows its own edges.
-func TestPagesOfFactsAreStable(t *testing.T) {
-	t.Parallel()
-	onEngines(t, func(t *testing.T, r *fixture) {
+func pagesOfFactsAreStable(t *testing.T, r *fixture) {
+	t.Helper()
+	n := r.addNet(graphic)
+	var edges []string
+	for i := range 120 {
+		edges = append(edges, fmt.Sprintf("Person %03d|knows|Person %03d", i, (i+1)%120))
+	}
+	facts := n.addEdges(edges...)
+	all := func(c memory.Collection, q recall.FactsQuery) (out []recall.Fact) {
 		t.Helper()
-		n := r.addNet(graphic)
-		var edges []string
-		for i := range 120 {
-			edges = append(edges, fmt.Sprintf("Person %03d|knows|Person %03d", i, (i+1)%120))
-		}
-		facts := n.addEdges(edges...)
-		all := func(c memory.Collection, q recall.FactsQuery) (out []recall.Fact) {
-			t.Helper()
-			for {
-				page, err := r.recall.Facts(t.Context(), r.all, r.view(c), q)
-				r.noError(err)
-				out = append(out, page.Items...)
-				if q.After = page.Next; q.After == "" {
-					return out
-				}
+		for {
+			page, err := r.recall.Facts(t.Context(), r.all, r.view(c), q)
+			r.noError(err)
+			out = append(out, page.Items...)
+			if q.After = page.Next; q.After == "" {
+				return out
 			}
 		}
-		whole := all(n.c, recall.FactsQuery{Limit: 200})
-		for _, limit := range []int{7, 50, 119, 120} {
-			got := all(n.c, recall.FactsQuery{Limit: limit})
-			if !slices.EqualFunc(whole, got, func(a, b recall.Fact) bool { return a.SubjectID == b.SubjectID && a.ObjectID == b.ObjectID }) || len(got) != 120 {
-				t.Errorf("pages of %d: %d edges, or another order", limit, len(got))
-			}
+	}
+	whole := all(n.c, recall.FactsQuery{Limit: 200})
+	for _, limit := range []int{7, 50, 119, 120} {
+		got := all(n.c, recall.FactsQuery{Limit: limit})
+		if !slices.EqualFunc(whole, got, func(a, b recall.Fact) bool { return a.SubjectID == b.SubjectID && a.ObjectID == b.ObjectID }) || len(got) != 120 {
+			t.Errorf("pages of %d: %d edges, or another order", limit, len(got))
 		}
-		if f := all(n.c, recall.FactsQuery{Subject: "Person 005"}); len(f) != 1 || f[0].Object != "Person 006" || !slices.Equal(f[0].Sources, facts[5:6]) {
-			t.Errorf("of one: %+v", f)
-		}
-		if f := all(n.c, recall.FactsQuery{Object: n.entities["person_006"].String()}); len(f) != 1 || f[0].Subject != "Person 005" {
-			t.Errorf("by id: %+v", f)
-		}
-		fork := r.fork(n.c, nil)
-		before := r.view(n.c)
-		_, err := r.notes.Delete(t.Context(), r.all, n.c.ID.String(), facts[5], memory.Request{})
-		r.noError(err)
-		triple, err := r.store.ListNotes(t.Context(), r.all, r.view(n.c), memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}, Limit: 1})
-		r.noError(err)
-		_, err = r.notes.Delete(t.Context(), r.all, n.c.ID.String(), triple[0].ID, memory.Request{})
-		r.noError(err)
-		if got := all(n.c, recall.FactsQuery{}); len(got) != 118 {
-			t.Errorf("%d edges after a fact and a triple were deleted", len(got))
-		}
-		if got := all(fork, recall.FactsQuery{}); len(got) != 120 {
-			t.Errorf("%d edges in the fork", len(got))
-		}
-		page, err := r.recall.Facts(t.Context(), r.all, before, recall.FactsQuery{Subject: "person 005"})
-		if err != nil || len(page.Items) != 1 || page.Revision != before.At {
-			t.Errorf("as it stood: %+v, %v", page, err)
-		}
-		if got := all(n.c, recall.FactsQuery{ValidAt: r.clock().Add(-time.Hour)}); len(got) != 0 {
-			t.Errorf("%d edges before the first", len(got))
-		}
-		if _, err := r.recall.Facts(t.Context(), r.all, before, recall.FactsQuery{Limit: 500}); err == nil {
-			t.Error("a page of 500")
-		}
-	})
+	}
+	if f := all(n.c, recall.FactsQuery{Subject: "Person 005"}); len(f) != 1 || f[0].Object != "Person 006" || !slices.Equal(f[0].Sources, facts[5:6]) {
+		t.Errorf("of one: %+v", f)
+	}
+	if f := all(n.c, recall.FactsQuery{Object: n.entities["person_006"].String()}); len(f) != 1 || f[0].Subject != "Person 005" {
+		t.Errorf("by id: %+v", f)
+	}
+	fork := r.fork(n.c, nil)
+	before := r.view(n.c)
+	_, err := r.notes.Delete(t.Context(), r.all, n.c.ID.String(), facts[5], memory.Request{})
+	r.noError(err)
+	triple, err := r.store.ListNotes(t.Context(), r.all, r.view(n.c), memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}, Limit: 1})
+	r.noError(err)
+	_, err = r.notes.Delete(t.Context(), r.all, n.c.ID.String(), triple[0].ID, memory.Request{})
+	r.noError(err)
+	if got := all(n.c, recall.FactsQuery{}); len(got) != 118 {
+		t.Errorf("%d edges after a fact and a triple were deleted", len(got))
+	}
+	if got := all(fork, recall.FactsQuery{}); len(got) != 120 {
+		t.Errorf("%d edges in the fork", len(got))
+	}
+	page, err := r.recall.Facts(t.Context(), r.all, before, recall.FactsQuery{Subject: "person 005"})
+	if err != nil || len(page.Items) != 1 || page.Revision != before.At {
+		t.Errorf("as it stood: %+v, %v", page, err)
+	}
+	if got := all(n.c, recall.FactsQuery{ValidAt: r.clock().Add(-time.Hour)}); len(got) != 0 {
+		t.Errorf("%d edges before the first", len(got))
+	}
+	if _, err := r.recall.Facts(t.Context(), r.all, before, recall.FactsQuery{Limit: 500}); err == nil {
+		t.Error("a page of 500")
+	}
 }

@@ -152,3 +152,24 @@ func TestUnionRanksAsOne(t *testing.T) {
 		}
 	})
 }
+
+// A collection with cold layers answers as it does later: at any revision, through forks, with
+// filters.
+func TestColdAnswersLikeWarm(t *testing.T) {
+	t.Parallel()
+	onEngines(t, coldAnswersLikeWarm)
+}
+
+// C204, C206: a search finds the edges of an entity that the query names, and the edges of the
+// entities at their other ends, even of an entity with very many edges.
+func TestGraphSearch(t *testing.T) {
+	t.Parallel()
+	onEngines(t, graphSearch)
+}
+
+// C196, C207: pages of edges over more entities than are read in one call are stable. An edge of a
+// deleted fact or of a deleted triple is left out. A fork shows its own edges.
+func TestPagesOfFactsAreStable(t *testing.T) {
+	t.Parallel()
+	onEngines(t, pagesOfFactsAreStable)
+}
