@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -20,11 +21,14 @@ func openDirect(t *testing.T) storetest.Harness {
 	return open("", nil, func(_ *testing.T, db postgrestest.Database) string { return db.URL })(t)
 }
 
+// patient is the time limit of a statement in what shows how a store behaves, and not how fast: a busy machine answers late.
+const patient = 5 * time.Minute
+
 func open(mode string, tracer pgx.QueryTracer, at func(*testing.T, postgrestest.Database) string) func(t *testing.T) storetest.Harness {
 	return func(t *testing.T) storetest.Harness {
 		t.Helper()
 		clock := storetest.NewClock()
-		s, err := postgres.Open(t.Context(), postgres.Config{URL: at(t, postgrestest.New(t)), ExecMode: mode, Connections: 8}, postgres.Deps{Clock: clock.Now, Tracer: tracer})
+		s, err := postgres.Open(t.Context(), postgres.Config{URL: at(t, postgrestest.New(t)), ExecMode: mode, Connections: 8, StatementTimeout: patient}, postgres.Deps{Clock: clock.Now, Tracer: tracer})
 		if err != nil {
 			t.Fatal(err)
 		}

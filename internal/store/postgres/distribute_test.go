@@ -103,7 +103,7 @@ func TestDistributedConformance(t *testing.T) {
 		}
 		db, _ := distributed(t)
 		clock := storetest.NewClock()
-		s, err := postgres.Open(t.Context(), postgres.Config{URL: db.URL, Connections: 8, Distributed: true}, postgres.Deps{Clock: clock.Now})
+		s, err := postgres.Open(t.Context(), postgres.Config{URL: db.URL, Connections: 8, Distributed: true, StatementTimeout: patient}, postgres.Deps{Clock: clock.Now})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -130,7 +130,7 @@ func (m *markedLog) checkLog(w *world, v memory.View, after memory.Revision) err
 // flattenBeside: while forks of forks are flattened, each collection of the lineage is written and read. Nothing is lost or doubled,
 // the revisions stay in order, and what is read of the log and of differences is right during it and afterwards.
 func flattenBeside(_ *testing.T, w *world) {
-	const marks = 6
+	const marks = 4 // more than a page of the log
 	c := w.collection("c")
 	shared := w.add(c.ID, "")
 	ids := w.chain(c.ID, memory.MaxLineage, 0)
