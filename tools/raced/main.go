@@ -36,7 +36,6 @@ var elsewhere = map[string]string{
 	"internal/cpus":                        "its number is set once, before anything else starts",
 	"internal/llm/llmtest":                 "the tests of internal/llm use it",
 	"internal/memory":                      "a map of zones, which the tests of internal/app use",
-	"internal/memory/jobs":                 "the tests of internal/worker use it",
 	"internal/store/postgres/postgrestest": "the tests of internal/store/postgres use it",
 }
 
