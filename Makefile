@@ -111,13 +111,12 @@ test/race: services encoder ## Run the tests where goroutines meet with the race
 	$(WITH_SERVICES) $(call each,race,$(GOTEST) $(RACE_FLAGS))
 
 .PHONY: test/rest
-test/rest: services encoder ## Run the tests that test/race and test/commands leave out
+test/rest: services encoder ## Run the tests that test/race, test/long and test/commands leave out
 	$(WITH_SERVICES) $(call each,rest,$(GOTEST) -parallel=10)
-	$(WITH_SERVICES) $(call each,long,$(GOTEST) -parallel=10)
 
 .PHONY: test/long
-test/long: services encoder ## Run the tests in files that the race detector leaves out (go:build !race)
-	$(WITH_SERVICES) $(call each,long,$(GOTEST) -count=1)
+test/long: services encoder ## Run the tests in files that the race detector leaves out (go:build !race); COUNT=1 runs those, too, that passed
+	$(WITH_SERVICES) $(call each,long,$(GOTEST) -parallel=10 $(if $(COUNT),-count=$(COUNT)))
 
 .PHONY: test/commands
 test/commands: services encoder ## Run the tests of the commands, which start them as processes, and of what measures

@@ -44,7 +44,7 @@ step "services" run services
 step "encoder" run encoder
 step "all extras of the Python client, newest" extras
 step "all tests, with the race detector" all_tests
-step "tests that the race detector leaves out" run test/long
+step "tests that the race detector leaves out" run test/long COUNT=1
 step "packages over a store, on Postgres" run test/postgres WHOLE=1
 step "chart" run chart/check
 step "growth" go test -C tools/growth -timeout 5m ./...
