@@ -267,6 +267,9 @@ type DeskLister interface {
 	// All returns the notes of a kind, oldest id first. Other decisions hold them too, so nobody changes them. It is for kinds
 	// that are few beside messages and notes: of those little is read again. The list itself is the caller's.
 	All(ctx context.Context, kind Kind, o ReadOptions) ([]*Note, error)
+	// AllRead returns the notes of a kind as All does, with vectors, and what read returns of each. It is kept as long as the
+	// version of the note is, so read depends on the note alone, and a kind is always read by the same function.
+	AllRead(ctx context.Context, kind Kind, read func(*Note) any) ([]ReadNote, error)
 	// Recent returns the n messages before a message in order of arrival, oldest first.
 	Recent(ctx context.Context, before uuid.UUID, n int) ([]Note, error)
 	// Linked returns up to limit notes linked from or to each note.
@@ -275,6 +278,13 @@ type DeskLister interface {
 	Past(ctx context.Context, ids []uuid.UUID, at Revision) ([]Note, error)
 	// Usage of notes; those that were never used have none, or a zero one.
 	Usage(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Usage, error)
+}
+
+// ReadNote is a note, and what a policy has read of it. Other decisions hold both, so nobody changes them.
+type ReadNote struct {
+	*Note
+
+	Read any
 }
 
 // SimilarQuery asks for notes by meaning.

@@ -31,7 +31,7 @@ type desk struct {
 	// listed holds the versions of listed notes: a conflict only when the decision changes them. Their texts are not
 	// kept, since a policy may list a whole collection.
 	listed        map[uuid.UUID]memory.Version
-	all           [][]*memory.Note     // lists of kinds, each by id: of some policies thousands, so they are looked up as they are
+	all           [][]memory.ReadNote  // lists of kinds, each by id: of some policies thousands, so they are looked up as they are
 	listedContent map[uuid.UUID]uint64 // content hashes of listed messages
 	links         map[memory.LinkID]memory.Link
 	linkQueries   []linkRead // queries for links, repeated when the decision is applied
@@ -288,7 +288,7 @@ func (d *desk) Links(ctx context.Context, ids []uuid.UUID, dir memory.Direction)
 // List pages through notes. A listing of the newest notes is recorded as well: another answer is a conflict.
 func (d *desk) List(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
 	var notes []memory.Note
-	kept, ok, err := d.e.listKept(ctx, d.s, &d.v, &q)
+	kept, ok, err := d.e.listKept(ctx, d.s, &d.v, &q, nil)
 	for _, n := range kept {
 		notes = append(notes, n.Copy())
 	}
@@ -313,8 +313,22 @@ func (d *desk) List(ctx context.Context, q memory.NoteQuery) ([]memory.Note, err
 
 // All implements memory.Desk.
 func (d *desk) All(ctx context.Context, kind memory.Kind, o memory.ReadOptions) ([]*memory.Note, error) {
-	q := memory.NoteQuery{Kinds: []memory.Kind{kind}, ReadOptions: o}
-	all, ok, err := d.e.listKept(ctx, d.s, &d.v, &q)
+	all, err := d.readAll(ctx, memory.NoteQuery{Kinds: []memory.Kind{kind}, ReadOptions: o}, nil)
+	out := make([]*memory.Note, len(all))
+	for i := range all {
+		out[i] = all[i].Note
+	}
+	return out, err
+}
+
+// AllRead implements memory.Desk.
+func (d *desk) AllRead(ctx context.Context, kind memory.Kind, read func(*memory.Note) any) ([]memory.ReadNote, error) {
+	return d.readAll(ctx, memory.NoteQuery{Kinds: []memory.Kind{kind}, ReadOptions: memory.ReadOptions{Vector: true}}, read)
+}
+
+// readAll returns all notes of a kind; read may be nil.
+func (d *desk) readAll(ctx context.Context, q memory.NoteQuery, read func(*memory.Note) any) ([]memory.ReadNote, error) {
+	all, ok, err := d.e.listKept(ctx, d.s, &d.v, &q, read)
 	if err != nil {
 		return nil, err
 	}
@@ -324,13 +338,17 @@ func (d *desk) All(ctx context.Context, kind memory.Kind, o memory.ReadOptions) 
 			return d.e.store.ListNotes(ctx, d.s, d.v, q)
 		}
 		err = memory.EachNote(ctx, list, q, func(n *memory.Note) error {
-			all = append(all, n)
+			r := memory.ReadNote{Note: n}
+			if read != nil {
+				r.Read = read(n)
+			}
+			all = append(all, r)
 			return nil
 		})
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.all = append(d.all, slices.Clone(all)) // the caller may change the list
+	d.all = append(d.all, all)
 	return all, err
 }
 
@@ -340,7 +358,7 @@ func (d *desk) hasListed(id uuid.UUID) (v memory.Version, ok bool) {
 		return v, true
 	}
 	for _, all := range d.all {
-		if i, found := slices.BinarySearchFunc(all, id, func(n *memory.Note, id uuid.UUID) int { return compareIDs(n.ID, id) }); found {
+		if i, found := slices.BinarySearchFunc(all, id, func(n memory.ReadNote, id uuid.UUID) int { return compareIDs(n.ID, id) }); found {
 			return all[i].Version(), true
 		}
 	}

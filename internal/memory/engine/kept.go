@@ -47,6 +47,7 @@ type keptLists struct {
 type keptKind struct {
 	kind   memory.Kind
 	vector bool
+	policy string // whose function reads the notes; "": they are listed alone
 }
 
 // keptList is what a view has of a kind, from a revision on.
@@ -57,7 +58,7 @@ type keptList struct {
 
 // keptVersion is a version of a note. It is shared, and never changes.
 type keptVersion struct {
-	*memory.Note
+	memory.ReadNote // read when it was first asked for
 
 	to memory.Revision // where it ends; 0: it is the last one
 }
@@ -68,21 +69,28 @@ func isKept(q *memory.NoteQuery) bool {
 		!q.ByTime && !q.ByRevision && q.Lacks == "" && len(q.States) == 0 && q.Sources == nil
 }
 
-// listKept lists notes as the store does; others hold them too. ok is false when the store has to answer.
-func (e *Engine) listKept(ctx context.Context, s tenant.Scope, v *memory.View, q *memory.NoteQuery) (out []*memory.Note, ok bool, err error) {
+// listKept lists notes as the store does, with what read returns of each unless it is nil; others hold them too. ok is false when
+// the store has to answer.
+func (e *Engine) listKept(
+	ctx context.Context, s tenant.Scope, v *memory.View, q *memory.NoteQuery, read func(*memory.Note) any,
+) (out []memory.ReadNote, ok bool, err error) {
 	if !isKept(q) || len(v.Of) > 0 {
 		return nil, false, nil
 	}
 	l := e.kept.open(v.Collection.ID)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	list, err := e.openKept(ctx, s, v, l, keptKind{q.Kinds[0], q.Vector})
+	k := keptKind{kind: q.Kinds[0], vector: q.Vector}
+	if read != nil {
+		k.policy = v.Collection.Policy
+	}
+	list, err := e.openKept(ctx, s, v, l, k)
 	if err != nil || list == nil || v.At < list.from {
 		return nil, false, err
 	}
-	out = list.page(v.At, q)
-	if q.Vector && slices.ContainsFunc(out, func(n *memory.Note) bool { return len(n.Vector) == 0 }) {
-		delete(l.kinds, keptKind{q.Kinds[0], q.Vector}) // a vector that is made later makes no new version
+	out = list.page(v.At, q, read)
+	if q.Vector && slices.ContainsFunc(out, func(n memory.ReadNote) bool { return len(n.Vector) == 0 }) {
+		delete(l.kinds, k) // a vector that is made later makes no new version
 		return nil, false, nil
 	}
 	e.kept.close(v.Collection.ID, l)
@@ -130,7 +138,7 @@ func (e *Engine) readKept(ctx context.Context, s tenant.Scope, v *memory.View, k
 		return e.store.ListNotes(ctx, s, *v, q)
 	}
 	err := memory.EachNote(ctx, list, q, func(n *memory.Note) error {
-		out.versions = append(out.versions, keptVersion{Note: new(*n)})
+		out.versions = append(out.versions, keptVersion{ReadNote: memory.ReadNote{Note: new(*n)}})
 		return nil
 	})
 	return out, err
@@ -158,7 +166,7 @@ func (e *Engine) catchUp(ctx context.Context, s tenant.Scope, v *memory.View, l 
 					n.Vector, n.Tokens, n.Embedder = nil, nil, ""
 				}
 				i := list.after(n.ID)
-				list.versions = slices.Insert(list.versions, i, keptVersion{Note: &n})
+				list.versions = slices.Insert(list.versions, i, keptVersion{ReadNote: memory.ReadNote{Note: &n}})
 			}
 		}
 		return nil
@@ -192,24 +200,27 @@ func (l *keptList) after(id uuid.UUID) int {
 }
 
 // page returns the page that a query asks for, at a revision.
-func (l *keptList) page(at memory.Revision, q *memory.NoteQuery) []*memory.Note {
-	var out []*memory.Note
+func (l *keptList) page(at memory.Revision, q *memory.NoteQuery, read func(*memory.Note) any) []memory.ReadNote {
+	var out []memory.ReadNote
 	rest := l.rest(q)
 	if q.Filter == nil {
-		out = make([]*memory.Note, 0, min(len(rest), cmp.Or(q.Limit, len(rest))))
+		out = make([]memory.ReadNote, 0, min(len(rest), cmp.Or(q.Limit, len(rest))))
 	}
-	walk := slices.All(rest)
-	if q.Newest {
-		walk = slices.Backward(rest)
-	}
-	for _, n := range walk {
+	for i := range rest {
+		n := &rest[i]
+		if q.Newest {
+			n = &rest[len(rest)-1-i]
+		}
 		if q.Limit > 0 && len(out) == q.Limit {
 			break
 		}
 		if !n.at(at) || q.Keyed && n.Key == "" || !n.Matches(q.Filter) {
 			continue
 		}
-		out = append(out, n.Note)
+		if read != nil && n.Read == nil {
+			n.Read = read(n.Note)
+		}
+		out = append(out, n.ReadNote)
 	}
 	return out
 }

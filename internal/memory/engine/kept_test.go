@@ -18,13 +18,19 @@ import (
 )
 
 // Lists that are brought up to date from the log are those that the store reads, page by page, after all that was added, changed,
-// deleted and restored meanwhile, also in a fork, and of the revisions shortly before. A listing of long before is left to the store.
+// deleted and restored meanwhile, also in a fork, and of the revisions shortly before. Each version is read once, and what was read of
+// it goes with it. A listing of long before is left to the store.
 func TestKeptListsAreThoseOfTheStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{heuristic: true, policy: memory.PolicyNone})
 	rng := rand.New(rand.NewPCG(3, 4))
 	c := w.c.ID
 	var ids []uuid.UUID
+	reads := map[memory.Version]int{}
+	read := func(n *memory.Note) any {
+		reads[n.Version()]++
+		return n.Content
+	}
 	step := func(i int) {
 		t.Helper()
 		_, err := w.store.Write(t.Context(), w.s, c, memory.WriteOptions{Cause: memory.CausePatch}, func(ctx context.Context, tx memory.Tx) error {
@@ -72,7 +78,7 @@ func TestKeptListsAreThoseOfTheStore(t *testing.T) {
 			{Kinds: []memory.Kind{memory.KindFact}, Filter: filter.AttributeIs("odd", "true")},
 		} {
 			for range 2 {
-				got, ok, err := w.engine.ListKept(t.Context(), w.s, v, q)
+				got, ok, err := w.engine.ListKept(t.Context(), w.s, v, q, read)
 				if err != nil || !ok {
 					t.Fatalf("%+v: %v, %v", q, ok, err)
 				}
@@ -84,8 +90,8 @@ func TestKeptListsAreThoseOfTheStore(t *testing.T) {
 					t.Fatalf("%+v: %d notes, the store has %d", q, len(got), len(want))
 				}
 				for i := range got {
-					if !reflect.DeepEqual(got[i], want[i]) {
-						t.Fatalf("%+v: %+v, the store has %+v", q, got[i], want[i])
+					if !reflect.DeepEqual(*got[i].Note, want[i]) || got[i].Read != want[i].Content {
+						t.Fatalf("%+v: %+v (%v was read), the store has %+v", q, *got[i].Note, got[i].Read, want[i])
 					}
 					got[i].Attributes["odd"] = "changed by a policy"
 				}
@@ -115,8 +121,13 @@ func TestKeptListsAreThoseOfTheStore(t *testing.T) {
 		step(61 + i)
 	}
 	check()
-	if _, ok, err := w.engine.ListKept(t.Context(), w.s, early, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFact}}); ok || err != nil {
+	if _, ok, err := w.engine.ListKept(t.Context(), w.s, early, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFact}}, read); ok || err != nil {
 		t.Errorf("a revision of long before is answered from what is kept: %v, %v", ok, err)
+	}
+	for version, times := range reads {
+		if times > 1 {
+			t.Errorf("%+v was read %d times", version, times)
+		}
 	}
 	c, views = w.fork("kept"), nil
 	for i := range 40 {

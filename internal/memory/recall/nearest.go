@@ -40,13 +40,13 @@ func (r *Service) Nearest(ctx context.Context, s tenant.Scope, v memory.View, q 
 	return out, nil
 }
 
-// Used returns the use of notes. It is an internal look-up, like Nearest.
+// Used returns the use of notes; those that were never used may be missing. It is an internal look-up, like Nearest.
 func (r *Service) Used(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
 	if err := v.Check(s); err != nil {
 		return nil, err
 	}
 	r.counter.lockBook(v.Collection.ID).mu.Unlock() // a job asks again for the same notes, so their counts are kept
-	return r.counter.usage(ctx, s, v, ids)
+	return r.counter.usage(ctx, s, v, ids, false)
 }
 
 // Matching returns the ids of the visible notes that match a filter, ascending. ok is false while the index is cold, which

@@ -156,7 +156,7 @@ func (r *Service) listNotes(ctx context.Context, s tenant.Scope, v memory.View, 
 func (r *Service) usageOf(ctx context.Context, s tenant.Scope, v *memory.View, versions []memory.Version) (map[uuid.UUID]memory.Usage, error) {
 	out := make(map[uuid.UUID]memory.Usage, len(versions))
 	for _, g := range byCollection(v, versions) {
-		read, err := r.counter.usage(ctx, s, *g.view, g.notes)
+		read, err := r.counter.usage(ctx, s, *g.view, g.notes, true)
 		if err != nil {
 			return nil, err
 		}

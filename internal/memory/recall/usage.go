@@ -116,8 +116,9 @@ func (c *counter) add(s tenant.Scope, collection uuid.UUID, notes []uuid.UUID, a
 	}
 }
 
-// usage returns the usage of notes: that of the store and what is not written yet.
-func (c *counter) usage(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
+// usage returns the usage of notes: that of the store and what is not written yet. Without all, some that were never used may be
+// missing: of thousands of notes most were not, and a map takes longer to fill than it takes to look at them.
+func (c *counter) usage(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, all bool) (map[uuid.UUID]memory.Usage, error) {
 	b := c.book(v.Collection.ID)
 	if b == nil {
 		b = &book{} // everything is written
@@ -129,7 +130,7 @@ func (c *counter) usage(ctx context.Context, s tenant.Scope, v memory.View, ids 
 	if len(v.Layers) > 1 || v.Collection.State == memory.CollectionCopying {
 		keepFor = min(keepFor, c.keepOthers)
 	}
-	out, missing, forgotten := b.known(ids, began, keepFor)
+	out, missing, forgotten := b.known(ids, began, keepFor, all)
 	if len(missing) > 0 {
 		read, err := c.store.Usage(ctx, s, v, missing)
 		if err != nil {
@@ -150,6 +151,9 @@ func (c *counter) usage(ctx context.Context, s tenant.Scope, v memory.View, ids 
 			b.stored[id] = storedUsage{out[id], began}
 		}
 	}
+	if len(b.deltas) == 0 {
+		return out, nil
+	}
 	for _, id := range ids {
 		if d, ok := b.deltas[id]; ok {
 			out[id] = addDelta(out[id], d)
@@ -158,16 +162,20 @@ func (c *counter) usage(ctx context.Context, s tenant.Scope, v memory.View, ids 
 	return out, nil
 }
 
-// known returns the counts of the store that are kept and younger than keepFor, and the other notes.
-func (b *book) known(ids []uuid.UUID, now time.Time, keepFor time.Duration) (out map[uuid.UUID]memory.Usage, missing []uuid.UUID, forgotten uint64) {
-	out = make(map[uuid.UUID]memory.Usage, len(ids))
+// known returns the counts of the store that are kept and younger than keepFor, without all only of what was used, and the other notes.
+func (b *book) known(ids []uuid.UUID, now time.Time, keepFor time.Duration, all bool) (out map[uuid.UUID]memory.Usage, missing []uuid.UUID, forgotten uint64) {
+	out = map[uuid.UUID]memory.Usage{}
+	if all {
+		out = make(map[uuid.UUID]memory.Usage, len(ids))
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, id := range ids {
-		if u, ok := b.stored[id]; ok && u.isFresh(now, keepFor) {
-			out[id] = u.Usage
-		} else {
+		switch u, ok := b.stored[id]; {
+		case !ok || !u.isFresh(now, keepFor):
 			missing = append(missing, id)
+		case all || u.Usage != memory.Usage{Strength: 1}:
+			out[id] = u.Usage
 		}
 	}
 	return out, missing, b.forgotten

@@ -226,6 +226,14 @@ func (k *testDesk) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, e
 	return out, nil
 }
 
+func (k *testDesk) AllRead(ctx context.Context, kind memory.Kind, read func(*memory.Note) any) (out []memory.ReadNote, err error) {
+	all, err := k.All(ctx, kind, memory.ReadOptions{Vector: true})
+	for _, n := range all {
+		out = append(out, memory.ReadNote{Note: n, Read: read(n)})
+	}
+	return out, err
+}
+
 func (k *testDesk) All(ctx context.Context, kind memory.Kind, _ memory.ReadOptions) (out []*memory.Note, err error) {
 	list, err := k.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{kind}, Limit: 1000})
 	for i := range list {

@@ -83,6 +83,14 @@ func (s *testDesk) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, e
 	return out, nil
 }
 
+func (s *testDesk) AllRead(ctx context.Context, kind memory.Kind, read func(*memory.Note) any) (out []memory.ReadNote, err error) {
+	all, err := s.All(ctx, kind, memory.ReadOptions{Vector: true})
+	for _, n := range all {
+		out = append(out, memory.ReadNote{Note: n, Read: read(n)})
+	}
+	return out, err
+}
+
 func (s *testDesk) All(ctx context.Context, kind memory.Kind, _ memory.ReadOptions) (out []*memory.Note, err error) {
 	list, err := s.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{kind}, Limit: len(s.notes)})
 	for i := range list {

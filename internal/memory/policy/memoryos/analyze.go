@@ -458,23 +458,24 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 	if err != nil {
 		return err
 	}
-	for i, entry := range entries {
-		key := knowledgeKey(of, entry)
-		repeated := slices.ContainsFunc(known, func(n *memory.Note) bool {
-			like, _ := memory.Cosine(vectors[i], n.Vector)
-			return n.Key == key || like >= sameKnowledge
-		})
-		if repeated {
+	has := make([]memory.Measured, 0, len(known)+len(entries))
+	for _, e := range known {
+		has = append(has, e.vector)
+	}
+	for i, told := range entries {
+		key, like := knowledgeKey(of, told), memory.NewProbe(vectors[i]).Cosines(has)
+		if slices.ContainsFunc(like, func(c float64) bool { return c >= sameKnowledge }) || slices.ContainsFunc(known, func(e *entry) bool { return e.Key == key }) {
 			r.out.Knowledge.Repeated++
 			continue
 		}
-		sources := m.sourcesOf(entry)
-		n := policy.DerivedNote(r.d, memory.Note{}, memory.KindKnowledge, key, entry, by, sources)
+		sources := m.sourcesOf(told)
+		n := policy.DerivedNote(r.d, memory.Note{}, memory.KindKnowledge, key, told, by, sources)
 		n.OccurredAt, n.Vector = m.newestTime(sources, r.now), vectors[i]
 		n.Attributes = map[string]any{AttrOf: of, AttrSession: s.note.ID.String(), "reason": reason}
-		known = append(known, &n)
+		known = append(known, newEntry(&n))
+		has = append(has, known[len(known)-1].vector)
 		r.dec.Puts = append(r.dec.Puts, n)
-		r.dec.Learned = append(r.dec.Learned, memory.Learned{Memory: entry, Event: memory.LearnedAdd, Note: n.ID})
+		r.dec.Learned = append(r.dec.Learned, memory.Learned{Memory: told, Event: memory.LearnedAdd, Note: n.ID})
 		r.out.Knowledge.Added++
 	}
 	for filled(known) > r.c.KnowledgeCapacity {
@@ -497,7 +498,7 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 const QuotedAs = 10
 
 // filled returns how much of the capacity entries take.
-func filled(known []*memory.Note) int {
+func filled(known []*entry) int {
 	quoted := 0
 	for i := range known {
 		if known[i].Analyst == memory.AnalystHeuristic {
@@ -509,25 +510,25 @@ func filled(known []*memory.Note) int {
 
 // knowledge returns the entries of one kind, oldest first, as they are after what was decided so far: one decision may analyze
 // several sessions.
-func (r *run) knowledge(ctx context.Context, of string) ([]*memory.Note, error) {
+func (r *run) knowledge(ctx context.Context, of string) ([]*entry, error) {
 	if known, ok := r.known[of]; ok {
 		return known, nil
 	}
 	if r.stored == nil { // one list of both kinds: a filter of each note would take longer
 		var err error
-		if r.stored, err = r.d.All(ctx, memory.KindKnowledge, memory.ReadOptions{Vector: true}); err != nil {
+		if r.stored, err = r.d.AllRead(ctx, memory.KindKnowledge, func(n *memory.Note) any { return newEntry(n) }); err != nil {
 			return nil, err
 		}
 	}
-	var out []*memory.Note
+	var out []*entry
 	for _, n := range r.stored {
-		if n.Attributes[AttrOf] == of && !slices.Contains(r.dec.Deletes, n.ID) {
-			out = append(out, n)
+		if e, _ := n.Read.(*entry); e.of == of && !slices.Contains(r.dec.Deletes, e.ID) {
+			out = append(out, e)
 		}
 	}
 	for _, n := range r.dec.Puts {
 		if n.Kind == memory.KindKnowledge && n.Attributes[AttrOf] == of {
-			out = append(out, &n)
+			out = append(out, newEntry(&n))
 		}
 	}
 	return out, nil

@@ -1,6 +1,7 @@
 package memoryos
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -34,12 +35,13 @@ type run struct {
 	d   memory.Desk
 	now time.Time
 
-	sessions []*session
+	sessions []*session             // those that were read by id, then new ones
+	listed   int                    // how many were read
 	pages    map[uuid.UUID]*midPage // those that were read or made, by first message
 	dec      memory.Decision
 	out      outcome
-	stored   []*memory.Note            // all knowledge, if it was read
-	known    map[string][]*memory.Note // knowledge by whom it is about, as far as it was read
+	stored   []memory.ReadNote   // all knowledge, if it was read
+	known    map[string][]*entry // knowledge by whom it is about, as far as it was read
 	analyses int
 	later    bool // work is left for a task
 	earlier  int  // moves of earlier tries, the first ones of out
@@ -114,7 +116,7 @@ type work struct {
 // maintain moves the pairs up to a message that the short tier has no room for, analyzes the sessions that are hot, and
 // evicts those that the middle tier has no room for.
 func (p *Policy) maintain(ctx context.Context, d memory.Desk, c *Config, w work) (memory.Decision, error) {
-	r := &run{p: p, c: c, d: d, now: d.Now(), pages: map[uuid.UUID]*midPage{}, known: map[string][]*memory.Note{}}
+	r := &run{p: p, c: c, d: d, now: d.Now(), pages: map[uuid.UUID]*midPage{}, known: map[string][]*entry{}}
 	r.out.Moves = MovesOf(w.earlier)
 	r.earlier = len(r.out.Moves)
 	for _, step := range []func(context.Context) error{
@@ -191,33 +193,39 @@ func sortedPages(pages map[uuid.UUID]*midPage) []uuid.UUID {
 	return out
 }
 
-func compareIDs(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }
+func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
 
 func (r *run) sessionOf(id uuid.UUID) *session {
-	i := slices.IndexFunc(r.sessions, func(s *session) bool { return s.note.ID == id })
-	if i < 0 {
-		return nil
+	i, found := slices.BinarySearchFunc(r.sessions[:r.listed], id, func(s *session, id uuid.UUID) int { return compareIDs(s.note.ID, id) })
+	if found {
+		return r.sessions[i]
 	}
-	return r.sessions[i]
+	for _, s := range r.sessions[r.listed:] {
+		if s.note.ID == id {
+			return s
+		}
+	}
+	return nil
 }
 
 // loadSessions reads the sessions with their vectors and their use. Damaged ones are reported and left as they are.
 func (r *run) loadSessions(ctx context.Context) error {
-	notes, err := r.d.All(ctx, memory.KindSession, memory.ReadOptions{Vector: true})
+	notes, err := r.d.AllRead(ctx, memory.KindSession, func(n *memory.Note) any { return newReadSession(n) })
 	if err != nil {
 		return err
 	}
-	read := r.p.known.read(notes)
 	all := make([]session, len(notes))
 	r.sessions = make([]*session, 0, len(notes)+maxBatch)
 	for i, n := range notes {
-		if err := read[i].damage; err != nil {
-			r.damage(Damaged{n.ID, err.Error()})
+		read, _ := n.Read.(*readSession)
+		if read.damage != nil {
+			r.damage(Damaged{n.ID, read.damage.Error()})
 			continue
 		}
-		all[i] = session{note: n, state: read[i].state, read: read[i]}
+		all[i] = session{note: n.Note, state: read.state, read: read}
 		r.sessions = append(r.sessions, &all[i])
 	}
+	r.listed = len(r.sessions)
 	for batch := range slices.Chunk(r.sessions, policy.PageSize) {
 		ids := make([]uuid.UUID, len(batch))
 		for i, s := range batch {
@@ -334,8 +342,12 @@ func (r *run) lastMoved(ctx context.Context) (uuid.UUID, error) {
 // lastPaged returns the newest message that a session names; uuid.Nil when none does.
 func (r *run) lastPaged() (last uuid.UUID) {
 	for _, s := range r.sessions {
-		if of := s.note.Provenance.Sources; len(of) > 0 && compareIDs(of[len(of)-1], last) > 0 {
-			last = of[len(of)-1]
+		of := s.read.last
+		if s.owned {
+			of = lastOf(s.note.Provenance.Sources)
+		}
+		if compareIDs(of, last) > 0 {
+			last = of
 		}
 	}
 	return last

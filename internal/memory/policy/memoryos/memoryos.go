@@ -61,7 +61,6 @@ type Policy struct {
 
 	calls  *Calls
 	models []string // names that policy_config.model may have
-	known  known
 }
 
 // New returns the policy with its prompts and schemas. models are the names of further models that a collection

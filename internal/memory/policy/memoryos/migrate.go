@@ -261,9 +261,15 @@ func (r *run) sessionAround(pages []*midPage) *session {
 
 // newestSession returns the session that was opened last; nil if there is none.
 func (r *run) newestSession() (newest *session) {
-	for _, s := range r.sessions {
-		if !s.gone && (newest == nil || compareIDs(s.note.ID, newest.note.ID) > 0) {
+	for i, s := range slices.Backward(r.sessions) {
+		if s.gone {
+			continue
+		}
+		if newest == nil || compareIDs(s.note.ID, newest.note.ID) > 0 {
 			newest = s
+		}
+		if i < r.listed {
+			break // those before it are older
 		}
 	}
 	return newest
@@ -412,22 +418,24 @@ func describe(n *memory.Note, t *Theme) {
 }
 
 // bestMatch returns the session that fits a theme best, and how well.
-func (r *run) bestMatch(t *Theme, vector []float32) (*session, float64) {
-	var best *session
-	most := 0.0
+func (r *run) bestMatch(t *Theme, vector []float32) (best *session, most float64) {
+	say := make([]*readSession, len(r.sessions))
+	vectors := make([]memory.Measured, len(r.sessions))
+	for i, s := range r.sessions {
+		say[i] = s.now()
+		vectors[i] = say[i].vector
+	}
 	keywords := foldAll(t.Keywords)
 	marks := marksOf(keywords)
-	for _, s := range r.sessions {
-		if s.gone {
+	for i, m := range memory.NewProbe(vector).Cosines(vectors) {
+		if r.sessions[i].gone {
 			continue
 		}
-		like, _ := memory.Cosine(vector, s.note.Vector)
-		m := like
-		if is := s.now(); marks&is.marks != 0 { // else they share no keyword
-			m = match(like, r.c.KeywordWeight, keywords, is.keywords)
+		if marks&say[i].marks != 0 { // else they share no keyword
+			m = match(m, r.c.KeywordWeight, keywords, say[i].keywords)
 		}
 		if best == nil || m > most {
-			best, most = s, m
+			best, most = r.sessions[i], m
 		}
 	}
 	return best, most

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,16 +41,6 @@ func ReadSession(n *memory.Note) (SessionState, error) {
 	return s, nil
 }
 
-// maxKnown bounds the versions of sessions of which is kept what was read.
-const maxKnown = 20_000
-
-// known keeps what was read of versions of sessions: a decision looks at all of them, of which few have changed since the
-// one before.
-type known struct {
-	mu sync.Mutex
-	of map[memory.Version]*readSession
-}
-
 // readSession is what a version of a session says. It is shared.
 type readSession struct {
 	state    SessionState
@@ -59,32 +48,37 @@ type readSession struct {
 	keywords []string // folded, each once
 	marks    uint64   // of the keywords: lists that share one share a mark
 	visit    visit
+	vector   memory.Measured
+	last     uuid.UUID // of its sources
 }
 
 func newReadSession(n *memory.Note) *readSession {
-	r := &readSession{keywords: foldAll(n.Keywords)}
+	r := &readSession{keywords: foldAll(n.Keywords), vector: memory.Measure(n.Vector), last: lastOf(n.Provenance.Sources)}
 	r.marks = marksOf(r.keywords)
 	r.state, r.damage = ReadSession(n)
 	r.visit = readVisit(r.state.LastVisit)
 	return r
 }
 
-// read returns what stored sessions say.
-func (k *known) read(notes []*memory.Note) []*readSession {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	out := make([]*readSession, len(notes))
-	for i, n := range notes {
-		if out[i] = k.of[n.Version()]; out[i] != nil {
-			continue
-		}
-		out[i] = newReadSession(n)
-		if k.of == nil || len(k.of) >= maxKnown {
-			k.of = map[memory.Version]*readSession{}
-		}
-		k.of[n.Version()] = out[i]
+// lastOf returns the last of some ids; uuid.Nil when there is none.
+func lastOf(ids []uuid.UUID) uuid.UUID {
+	if len(ids) == 0 {
+		return uuid.Nil
 	}
-	return out
+	return ids[len(ids)-1]
+}
+
+// entry is an entry of knowledge. It is shared.
+type entry struct {
+	*memory.Note
+
+	of     string // OfUser, OfAssistant
+	vector memory.Measured
+}
+
+func newEntry(n *memory.Note) *entry {
+	of, _ := n.Attributes[AttrOf].(string)
+	return &entry{n, of, memory.Measure(n.Vector)}
 }
 
 // sessionOfAttributes reads the state that attributes writes, without a detour over JSON. What has another form is decoded as

@@ -137,6 +137,11 @@ func (d *Desk) All(context.Context, memory.Kind, memory.ReadOptions) ([]*memory.
 	return nil, nil
 }
 
+// AllRead returns no notes.
+func (d *Desk) AllRead(context.Context, memory.Kind, func(*memory.Note) any) ([]memory.ReadNote, error) {
+	return nil, nil
+}
+
 // Recent returns no messages.
 func (d *Desk) Recent(context.Context, uuid.UUID, int) ([]memory.Note, error) { return nil, nil }
 
