@@ -21,7 +21,7 @@ func Budgets() map[string]int {
 		"internal/memory":                           5045,
 		"internal/memory/notes":                     7400,
 		"internal/memory/block":                     450,
-		"internal/memory/engine":                    5185,
+		"internal/memory/engine":                    5240,
 		"internal/memory/recall":                    6672,
 		"internal/memory/recall/contexts":           1450,
 		"internal/memory/graph":                     250,

@@ -62,6 +62,9 @@ func (w *applyTx) run(ctx context.Context) error {
 			return w.endJob(ctx)
 		}
 	}
+	if err := w.foresee(ctx); err != nil {
+		return err
+	}
 	// Deletes come first, so that their keys can be used again.
 	steps := []func(context.Context) error{w.unlink, w.remove, w.putEventNotes, w.putOthers, w.link, w.enqueueFollows, w.openReviews, w.countEvolved, w.endJob}
 	for _, step := range steps {
@@ -71,6 +74,20 @@ func (w *applyTx) run(ctx context.Context) error {
 	}
 	w.logTask(ctx)
 	return nil
+}
+
+// foresee reads what will be replaced, in one go.
+func (w *applyTx) foresee(ctx context.Context) error {
+	ids := slices.Clone(w.decision.Deletes)
+	for _, list := range [][]memory.Note{w.decision.Puts, w.outcomes} {
+		for i := range list {
+			ids = append(ids, list[i].ID)
+		}
+	}
+	if len(ids) > upkeepPage {
+		return nil // it would take the memory of all their texts
+	}
+	return w.tx.Foresee(ctx, ids)
 }
 
 // checkNotes finds what has changed since it was read: notes of the event, the
@@ -105,7 +122,7 @@ func (w *applyTx) checkNotes(ctx context.Context) error {
 		}
 	}
 
-	if err := w.readCurrent(ctx, sortedIDs(wanted), whole); err != nil {
+	if err := w.readCurrent(ctx, wanted, whole); err != nil {
 		return err
 	}
 	for id := range wanted {
@@ -126,10 +143,20 @@ func (w *applyTx) checkNotes(ctx context.Context) error {
 	return nil
 }
 
-// readCurrent reads notes as they are now, of most their versions alone. It reads a page at a time, since a decision may delete
-// thousands of long notes.
-func (w *applyTx) readCurrent(ctx context.Context, ids []uuid.UUID, whole map[uuid.UUID]bool) error {
-	w.current = make(map[uuid.UUID]memory.Note, len(ids))
+// readCurrent reads notes as they are now, of most their versions alone: where nothing was written since, they are those that the
+// decision has seen. It reads a page at a time, since a decision may delete thousands of long notes.
+func (w *applyTx) readCurrent(ctx context.Context, seen map[uuid.UUID]memory.Version, whole map[uuid.UUID]bool) error {
+	w.current = make(map[uuid.UUID]memory.Note, len(seen))
+	ids := sortedIDs(seen)
+	if w.isUnmoved() {
+		ids = slices.DeleteFunc(ids, func(id uuid.UUID) bool {
+			v := seen[id]
+			if !whole[id] {
+				w.current[id] = memory.Note{Layer: v.Layer, ID: v.Note, From: v.From}
+			}
+			return !whole[id]
+		})
+	}
 	for page := range slices.Chunk(ids, upkeepPage) {
 		now, err := w.tx.Notes(ctx, page, memory.ReadOptions{Vector: true})
 		if err != nil {

@@ -295,6 +295,36 @@ func TestListedNotes(t *testing.T) {
 	}
 }
 
+// Notes that a decision reads again are those that it read before, in the order that it asks for; what the policy did to its copies
+// does not show.
+func TestNotesAreReadAgain(t *testing.T) {
+	t.Parallel()
+	w, p, _ := newMeddledWorld(t)
+	a, b := w.entities(false)
+	want := map[uuid.UUID]string{a: w.get(a).Content, b: w.get(b).Content}
+	p.decide = func(ctx context.Context, d memory.Desk, _ memory.Event) (memory.Decision, error) {
+		for _, ids := range [][]uuid.UUID{{a}, {b, uuid.New(), a, b}, {a, b}} {
+			read, err := d.Notes(ctx, ids)
+			if err != nil {
+				return memory.Decision{}, err
+			}
+			known := slices.DeleteFunc(ids, func(id uuid.UUID) bool { return want[id] == "" })
+			for i := range read {
+				if len(read) != len(known) || read[i].ID != known[i] || read[i].Content != want[known[i]] {
+					t.Errorf("%v: note %d of %d is %+v", ids, i, len(read), read[i])
+				}
+				read[i].Content = "Changed by the policy."
+			}
+		}
+		return memory.Decision{}, nil
+	}
+	w.task(memory.Task{Name: "tidy"})
+	w.drain()
+	if got := w.get(a).Content; got != want[a] {
+		t.Errorf("it is %q now", got)
+	}
+}
+
 // A task is not enqueued again while one of its name and key waits; one that runs does not count.
 func TestFollow(t *testing.T) {
 	t.Parallel()

@@ -493,12 +493,36 @@ func (d *desk) Notes(ctx context.Context, ids []uuid.UUID) ([]memory.Note, error
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	notes, err := d.e.store.Notes(ctx, d.s, d.v, ids, memory.ReadOptions{Vector: true})
-	if err != nil {
-		return nil, err
+	unread := d.unread(ids)
+	if len(unread) > 0 {
+		notes, err := d.e.store.Notes(ctx, d.s, d.v, unread, memory.ReadOptions{Vector: true})
+		if err != nil {
+			return nil, err
+		}
+		d.recordRead(notes)
+		if len(unread) == len(ids) {
+			return notes, nil
+		}
 	}
-	d.recordRead(notes)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	notes := make([]memory.Note, 0, len(ids))
+	for _, id := range ids {
+		if n, ok := d.readSet[id]; ok {
+			notes = append(notes, n.Copy())
+		}
+	}
 	return notes, nil
+}
+
+// unread returns the notes that were not read. A view does not change: what was read of one that is evicted is not read again.
+func (d *desk) unread(ids []uuid.UUID) []uuid.UUID {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool {
+		_, ok := d.readSet[id]
+		return ok
+	})
 }
 
 func (d *desk) recordRead(notes []memory.Note) {
