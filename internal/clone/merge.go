@@ -154,6 +154,7 @@ type mergePlan struct {
 	baseLinks    map[memory.LinkID]memory.Link
 	otherLinks   map[memory.LinkID]memory.Link
 	usage        map[uuid.UUID]memory.Usage
+	inherited    map[uuid.UUID]bool // notes that say the same as one of the other side, and that both sides come from
 }
 
 func (c *Service) planMerge(ctx context.Context, s tenant.Scope, ref string, in *MergeInput) (*mergePlan, error) {
@@ -190,6 +191,9 @@ func (c *Service) planMerge(ctx context.Context, s tenant.Scope, ref string, in 
 		return nil, err
 	}
 	p.choose(in)
+	if err := p.readInherited(ctx, base); err != nil {
+		return nil, err
+	}
 	if p.usage, err = c.store.Usage(ctx, s, p.theirs, p.ids); err != nil {
 		return nil, err
 	}
@@ -301,22 +305,24 @@ type decision struct {
 	links     []memory.Link
 	unlinks   []memory.LinkID
 	conflicts []merge.Conflict
-	same      map[uuid.UUID]uuid.UUID // notes of the other side that this side has under another id
-	replaced  map[uuid.UUID]bool      // those of this side whose place such a note takes
+	same      map[uuid.UUID]uuid.UUID    // notes of the other side that this side has under another id
+	taken     map[uuid.UUID]*memory.Note // those notes of this side, by the ids of the other
+	replaced  map[uuid.UUID]bool         // those of this side whose place such a note takes
 }
 
 func (d *decision) isEmpty() bool { return len(d.puts)+len(d.deletes)+len(d.links)+len(d.unlinks) == 0 }
 
 func (p *mergePlan) decide(h head) (*decision, error) {
-	d := &decision{same: map[uuid.UUID]uuid.UUID{}, replaced: map[uuid.UUID]bool{}}
+	d := &decision{same: map[uuid.UUID]uuid.UUID{}, taken: map[uuid.UUID]*memory.Note{}, replaced: map[uuid.UUID]bool{}}
 	var err error
 	if d.ours, err = readNotes(p.ids, h.notes); err != nil {
 		return nil, err
 	}
+	if err := p.match(h, d); err != nil {
+		return nil, err
+	}
 	for _, id := range p.ids {
-		if err := p.decideNote(h, d, id); err != nil {
-			return nil, err
-		}
+		p.decideNote(d, id)
 	}
 	if err := d.decidePassages(h); err != nil {
 		return nil, err
@@ -327,12 +333,11 @@ func (p *mergePlan) decide(h head) (*decision, error) {
 	return d, p.decideLinks(h, d)
 }
 
-func (p *mergePlan) decideNote(h head, d *decision, id uuid.UUID) error {
-	ours, theirs := d.ours[id], p.other[id]
-	if ours == nil && theirs != nil && theirs.Key != "" {
-		if done, err := p.decideKey(h, d, theirs); done || err != nil {
-			return err
-		}
+func (p *mergePlan) decideNote(d *decision, id uuid.UUID) {
+	ours, theirs := d.ours[id], d.renamedNote(p.other[id])
+	if taken, ok := d.taken[id]; ok {
+		p.decideTaken(d, taken, theirs)
+		return
 	}
 	out, conflicts := merge.Notes(p.base[id], ours, theirs, p.strategy)
 	d.conflicts = append(d.conflicts, conflicts...)
@@ -343,53 +348,6 @@ func (p *mergePlan) decideNote(h head, d *decision, id uuid.UUID) error {
 	default:
 		d.puts = append(d.puts, p.attributed(*out, p.base[id], theirs))
 	}
-	return nil
-}
-
-// decideKey decides about a note whose key this side uses for another note: one that says the same is that note.
-func (p *mergePlan) decideKey(h head, d *decision, theirs *memory.Note) (done bool, err error) {
-	taken, err := h.byKey(theirs.Kind, theirs.Key)
-	if fault.Is(err, fault.NotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return true, err
-	}
-	if held, ok := p.other[taken.ID]; slices.Contains(p.ids, taken.ID) && (!ok || held.Key != theirs.Key || held.Kind != theirs.Kind) {
-		return false, nil // the merge frees the key
-	}
-	d.same[theirs.ID] = taken.ID
-	if taken.Content == theirs.Content {
-		if out, conflicts := merge.Notes(nil, &taken, alike(&taken, theirs), p.strategy); len(conflicts) == 0 {
-			if len(merge.Fields(&taken, out)) > 0 {
-				d.puts, d.ours[taken.ID] = append(d.puts, *out), &taken
-			}
-			return true, nil
-		}
-	}
-	d.conflicts = append(d.conflicts, merge.Conflict{Note: theirs.ID, Field: "key", Ours: taken.ID.String(), Theirs: theirs.ID.String()})
-	if p.strategy == merge.Theirs {
-		n := *theirs
-		n.ID, n.CreatedAt, n.Error = taken.ID, taken.CreatedAt, ""
-		d.puts, d.ours[n.ID], d.replaced[n.ID] = append(d.puts, p.attributed(n, nil, theirs)), &taken, true
-	}
-	return true, nil
-}
-
-// alike returns a note of the other side as the one that this side has under its key, where both say the same: when each heard it, and
-// what was made of it since, are not conflicts.
-func alike(ours, theirs *memory.Note) *memory.Note {
-	n := *theirs
-	n.ID, n.Context, n.Category, n.Importance, n.State = ours.ID, ours.Context, ours.Category, ours.Importance, ours.State
-	n.OccurredAt, n.ExpiresAt = ours.OccurredAt, ours.ExpiresAt
-	n.Attributes = maps.Clone(theirs.Attributes)
-	for _, key := range []string{memory.AttrTurn, memory.AttrSession} {
-		delete(n.Attributes, key)
-		if v, ok := ours.Attributes[key]; ok {
-			n.Attributes[key] = v
-		}
-	}
-	return &n
 }
 
 // decidePassages decides about passages by their file: those of a file that this side keeps its own of are left out, those that come in
@@ -452,20 +410,6 @@ func (d *decision) deletePassages(h head, file uuid.UUID) error {
 	return err
 }
 
-// renamedNotes returns the ids by which this side has notes, each once.
-func (d *decision) renamedNotes(ids []uuid.UUID) []uuid.UUID {
-	out := ids[:0:0]
-	for _, id := range ids {
-		if own, ok := d.same[id]; ok {
-			id = own
-		}
-		if !slices.Contains(out, id) {
-			out = append(out, id)
-		}
-	}
-	return out
-}
-
 // attributed names the agent whose knowledge a note is now: that of the other side, or one from whom the other side has it. A note
 // that says nothing of who wrote it is by the agent of the other side. A rollback leaves what was there.
 func (p *mergePlan) attributed(n memory.Note, base, theirs *memory.Note) memory.Note {
@@ -510,17 +454,6 @@ func (p *mergePlan) decideLinks(h head, d *decision) error {
 		}
 	}
 	return nil
-}
-
-// renamed returns a link between the notes that this side has.
-func (d *decision) renamed(l memory.LinkID) memory.LinkID {
-	if id, ok := d.same[l.Source]; ok {
-		l.Source = id
-	}
-	if id, ok := d.same[l.Target]; ok {
-		l.Target = id
-	}
-	return l
 }
 
 func linkConflict(id memory.LinkID, base, ours, theirs any) merge.Conflict {

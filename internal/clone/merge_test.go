@@ -329,6 +329,79 @@ func TestMergeSaidTwice(t *testing.T) {
 	}
 }
 
+// TestMergeToldTwice: what was told to both sides without an id, by the same speaker at the same time, is one note, with what each side
+// made of it. What differs in one of them is two, and so is what one side was told once more.
+func TestMergeToldTwice(t *testing.T) {
+	t.Parallel()
+	l, _, _, _ := family(t)
+	at := l.now.Add(-time.Hour)
+	tell := func(ref, content string, change ...func(*memory.Note)) (id uuid.UUID) {
+		_, err := l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+			n := memory.Note{
+				Kind: memory.KindMessage, Content: content, State: memory.StateEvolved, OccurredAt: at,
+				Attributes: map[string]any{memory.AttrRole: "user", memory.AttrTurn: uuid.NewString()},
+			}
+			for _, f := range change {
+				f(&n)
+			}
+			n, err := tx.Put(ctx, n)
+			id = n.ID
+			return err
+		})
+		l.must(err)
+		return id
+	}
+	at2 := func(n *memory.Note) { n.OccurredAt = at.Add(time.Second) }
+	by := func(key, value string) func(*memory.Note) { return func(n *memory.Note) { n.Attributes[key] = value } }
+	inherited := tell("base", "Yes")
+	l.clone(l.all, "base", clone.Input{Name: "h"})
+
+	ours, theirs := tell("base", "I like tea"), tell("h", "I like tea", func(n *memory.Note) { n.Tags = []string{"h"} })
+	episode := tell("h", "copy", by("copy_of", theirs.String()), func(n *memory.Note) { n.Provenance.Sources = []uuid.UUID{theirs} })
+	tell("h", "Yes") // as inherited, once more
+	for _, side := range []string{"base", "h"} {
+		tell(side, "later", map[string]func(*memory.Note){"base": at2, "h": func(*memory.Note) {}}[side])
+		tell(side, "role", by(memory.AttrRole, map[string]string{"base": "user", "h": "assistant"}[side]))
+		tell(side, "name", by(memory.AttrName, side))
+		tell(side, "mood", by("mood", side))
+	}
+	tell("base", "twice")
+	tell("h", "twice")
+	tell("h", "twice")
+	want := "one|two|three|Yes|I like tea|later|role|name|mood|twice|copy|Yes|later|role|name|mood|twice"
+	dry := l.merge("base", "h", clone.MergeInput{DryRun: true, Strategy: merge.Fail})
+	m := l.merge("base", "h", clone.MergeInput{Strategy: merge.Fail})
+	if m.Notes != dry.Notes || m.Notes != 8 {
+		t.Errorf("merged %+v, the dry run says %+v", m, dry)
+	}
+	l.want("merged", inOrder(l.contents("base")), inOrder(strings.Split(want, "|")))
+	n := l.note("base", ours)
+	l.want("with what the other side made of it", strings.Join(n.Tags, ","), "h")
+	n = l.note("base", episode)
+	if n.Attributes["copy_of"] != ours.String() || !slices.Equal(n.Provenance.Sources, []uuid.UUID{ours}) {
+		t.Errorf("a copy of %s names %v and %v", ours, n.Attributes["copy_of"], n.Provenance.Sources)
+	}
+	if m := l.merge("base", "h", clone.MergeInput{}); m.Notes != 0 {
+		t.Errorf("merging again: %+v", m)
+	}
+
+	// A later change of the one note comes, too, and the other way nothing comes twice.
+	l.patch("h", theirs, notes.NotePatch{Category: nullable.NewNullableWithValue("drinks")})
+	l.merge("base", "h", clone.MergeInput{Strategy: merge.Fail})
+	l.want("changed later", l.note("base", ours).Category, "drinks")
+	l.merge("h", "base", clone.MergeInput{Strategy: merge.Fail})
+	l.want("the other way", inOrder(l.contents("h")), inOrder(l.contents("base")))
+	l.want("both are equal", l.diff("h", clone.DiffInput{}), "")
+	if l.note("base", inherited) == nil {
+		t.Error("what both come from is gone")
+	}
+}
+
+func inOrder(list []string) string {
+	slices.Sort(list)
+	return strings.Join(list, "|")
+}
+
 // TestMergeFiles: passages come with their file, or not at all.
 func TestMergeFiles(t *testing.T) {
 	t.Parallel()

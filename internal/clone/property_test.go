@@ -2,6 +2,7 @@ package clone_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -215,7 +216,12 @@ func (tr *trees) change(ctx context.Context, tx memory.Tx, next *shown) error {
 	switch what {
 	case 0, 1:
 		n := leaf{content: fmt.Sprint("w", tr.rnd.IntN(6)), tags: []string{"", "a", "ab", "bc"}[tr.rnd.IntN(4)]}
-		made, err := tx.Put(ctx, memory.Note{ID: id, Content: n.content, Tags: tagsOf(n.tags), State: memory.StateEvolved})
+		if id == uuid.Nil {
+			id = uuid.New()
+		}
+		// Each note is told at a time of its own: what is told alike to two collections is one note.
+		told := time.Date(2026, 1, 1, 0, 0, 0, int(binary.BigEndian.Uint16(id[:]))*1000, time.UTC).Add(time.Duration(binary.BigEndian.Uint16(id[2:])) * time.Second)
+		made, err := tx.Put(ctx, memory.Note{ID: id, Content: n.content, Tags: tagsOf(n.tags), OccurredAt: told, State: memory.StateEvolved})
 		next.notes[made.ID] = n
 		return err
 	case 2:

@@ -237,6 +237,7 @@ type NoteQuery struct {
 	After  uuid.UUID   // exclusive; zero: from the start
 	// Sources selects the notes that were derived from one of these notes; nil: all. It reads all notes of the kinds.
 	Sources []uuid.UUID
+	Digests []int64 // only notes with one of these (DigestOf); not with Keyed, States or another order; nil: all
 	// ByTime orders by event time, then by id. After and AfterTime are the position to continue from.
 	ByTime    bool
 	AfterTime time.Time

@@ -37,6 +37,7 @@ type NotePage struct {
 	Keyed  bool
 	// Sources: only notes whose provenance names one of these, or has its text elsewhere; listNotes looks at it again. nil: all
 	Sources []uuid.UUID
+	Digests []int64     // only notes with one of these; nil: all
 	Filter  filter.Expr // its exact part is a condition of the statement; nil: all
 	After   uuid.UUID
 	ByTime  bool
@@ -57,7 +58,7 @@ func (p *NotePage) IsMessageList() bool {
 // IsOfRareKind reports whether a page is of one kind that is neither note nor message, in the order of ids: those have an index,
 // whose condition is RareKinds.
 func (p *NotePage) IsOfRareKind() bool {
-	return len(p.Kinds) == 1 && p.Kinds[0] != memory.KindNote && p.Kinds[0] != memory.KindMessage && !p.ByTime && !p.ByRevision && !p.Keyed && len(p.States) == 0
+	return len(p.Kinds) == 1 && p.Kinds[0] != memory.KindNote && p.Kinds[0] != memory.KindMessage && !p.ByTime && !p.ByRevision && !p.Keyed && len(p.States) == 0 && p.Digests == nil
 }
 
 // RareKinds is the condition of the index of kinds that are neither note nor message.
@@ -188,7 +189,7 @@ func (b *Base) ListNotes(ctx context.Context, s tenant.Scope, v memory.View, nq 
 
 func pageOf(c *memory.Collection, q *memory.NoteQuery) NotePage {
 	return NotePage{
-		NoteReader: newNoteReader(c, q.ReadOptions), Kinds: q.Kinds, States: q.States, Keyed: q.Keyed, Sources: q.Sources, Lacks: q.Lacks, Filter: q.Filter,
+		NoteReader: newNoteReader(c, q.ReadOptions), Kinds: q.Kinds, States: q.States, Keyed: q.Keyed, Sources: q.Sources, Digests: q.Digests, Lacks: q.Lacks, Filter: q.Filter,
 		After: q.After, ByTime: q.ByTime, Since: q.AfterTime, ByRevision: q.ByRevision, Written: q.AfterRevision, Newest: q.Newest, Limit: q.Limit,
 	}
 }

@@ -58,6 +58,9 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	if len(pg.States) > 0 {
 		common += " AND n.state = ANY(" + p.add(storableTexts(pg.States)) + "::text[])"
 	}
+	if pg.Digests != nil {
+		common += " AND n.digest <> 0 AND n.digest = ANY(" + p.add(pg.Digests) + ")"
+	}
 	if pg.Sources != nil {
 		common += " AND n.provenance->'sources' ?| " + p.add(idTexts(pg.Sources)) + "::text[]"
 	}
@@ -80,7 +83,8 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 		text += " ORDER BY " + merged + " LIMIT $2"
 	}
 	read := inOrder[store.NoteVersion]
-	if pg.Keyed || len(pg.States) > 0 || pg.ByTime && !pg.IsMessageList() { // no index has the order, or another one leads to few
+	// No index has the order, or another one leads to few.
+	if pg.Keyed || len(pg.States) > 0 || pg.Digests != nil || pg.ByTime && !pg.IsMessageList() {
 		read = collect
 	}
 	return read(ctx, q, text, p.args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows) })

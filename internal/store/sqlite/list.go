@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/google/uuid"
@@ -80,6 +81,11 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 		for _, st := range p.States {
 			commonArgs = append(commonArgs, string(st))
 		}
+	}
+	if p.Digests != nil {
+		common.WriteString(" AND n.digest <> 0 AND n.digest IN (SELECT value FROM json_each(?))")
+		commonArgs = append(commonArgs, numberTexts(p.Digests))
+		index = " INDEXED BY notes_digest"
 	}
 	if p.Sources != nil {
 		common.WriteString(" AND n.provenance <> '' AND EXISTS (SELECT 1 FROM json_each(?) j WHERE instr(n.provenance, j.value) > 0)")
@@ -165,4 +171,10 @@ func idTexts(list []uuid.UUID) string {
 	}
 	b.WriteString(`"]`)
 	return b.String()
+}
+
+// numberTexts returns numbers as a JSON array.
+func numberTexts(list []int64) string {
+	text, _ := json.Marshal(list) //nolint:errchkjson // numbers
+	return string(text)
 }

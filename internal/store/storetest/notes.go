@@ -263,6 +263,21 @@ func duplicateNotes(t *testing.T, w *world) {
 		}
 	}
 	w.assertf(len(find(c.ID)) == 0, "nothing was asked for")
+	b := w.put(c.ID, later)
+	list := func(v memory.View, asked ...memory.Note) (out []uuid.UUID) {
+		q := memory.NoteQuery{Digests: []int64{}}
+		for i := range asked {
+			q.Digests = append(q.Digests, memory.DigestOf(&asked[i]))
+		}
+		for _, n := range must(w.ListNotes(w.ctx, w.all, v, q))(w.t) {
+			out = append(out, n.ID)
+		}
+		return out
+	}
+	all := list(w.view(c.ID), asked...)
+	w.assertf(len(all) == 3 && all[0] == a.ID && all[2] == b.ID, "all with the digest: %v", all)
+	w.assertf(len(list(w.view(c.ID))) == 0, "none of the digests")
+	w.delete(c.ID, b.ID)
 	// C304: two images that are described alike are two notes, and one of them is found again.
 	image := func(url string) memory.Note {
 		return memory.Note{Kind: memory.KindNote, Content: "image", OccurredAt: at, Attributes: map[string]any{memory.AttrItem: map[string]any{"type": "image", "url": url}}}
@@ -283,6 +298,7 @@ func duplicateNotes(t *testing.T, w *world) {
 	w.put(f.ID, memory.Note{ID: a.ID, Kind: memory.KindMessage, Content: "changed", OccurredAt: at})
 	w.assertf(find(f.ID, said())[0].ID != a.ID && find(f.ID, said())[0].ID != uuid.Nil, "a version of the fork hides the base's")
 	w.assertf(find(c.ID, said())[0].ID == a.ID, "the base is unchanged")
+	w.assertf(len(list(w.view(f.ID), said())) == 1 && len(list(w.view(c.ID), said())) == 2, "the lists of a fork and its base")
 	w.delete(c.ID, a.ID)
 	w.assertf(find(c.ID, said())[0].ID != a.ID, "a deleted note is found")
 	other := w.collection("other")
