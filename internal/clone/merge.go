@@ -716,10 +716,12 @@ func (c *Service) mergeBase(ctx context.Context, s tenant.Scope, ours, theirs *m
 	}
 	last, view, partial := lastMerge(into, theirs)
 	if last != nil {
-		base = view
+		base = theirs.Upto(beforeRollback(back, view.At, ours))
 	}
-	if _, view, _ := lastMerge(back, ours); len(view.Layers) > 0 && (last == nil || view.At >= last.Revision) {
-		base = view
+	if _, view, _ := lastMerge(back, ours); len(view.Layers) > 0 {
+		if at := beforeRollback(into, view.At, theirs); last == nil || at >= last.Revision {
+			base = ours.Upto(at)
+		}
 	}
 	slices.Reverse(partial)
 	return base, partial, nil
@@ -748,4 +750,24 @@ func lastMerge(log []memory.Changeset, other *memory.View) (last *memory.Changes
 		partial = append(partial, partialMerge{v, m.MergedFrom.Notes})
 	}
 	return nil, memory.View{}, partial
+}
+
+// beforeRollback returns the revision from which a side differs from one that has taken its revision at: at itself, or, if a rollback has
+// taken back what that one had brought up to it, the revision returned to. Else both sides would seem to have had, and one to have
+// deleted, what never came back. The log of the side is newest first.
+func beforeRollback(log []memory.Changeset, at memory.Revision, other *memory.View) memory.Revision {
+	upto := memory.Revision(-1) // after a rollback: only what was before it
+	for i := range log {
+		m := &log[i]
+		if upto >= 0 && m.Revision > upto || m.Cause != memory.CauseRollback || m.Revision <= at {
+			continue
+		}
+		upto = m.MergedFrom.Revision
+		if upto < at && slices.ContainsFunc(log[i+1:], func(c memory.Changeset) bool {
+			return c.Cause == memory.CauseMerge && c.Revision > upto && c.Revision <= at && other.Reads(c.MergedFrom.Collection, c.MergedFrom.Revision)
+		}) {
+			at = upto
+		}
+	}
+	return at
 }

@@ -627,6 +627,52 @@ func TestMergeAfterRollback(t *testing.T) {
 	l.want("merged again", l.note("base", one).Content, "ONE")
 }
 
+// TestMergeAfterRollbackOfBoth: that the fork had taken the base again, with its own changes in it, does not keep those from coming again
+// after a rollback, nor does the rollback reach the fork and delete them there.
+func TestMergeAfterRollbackOfBoth(t *testing.T) {
+	t.Parallel()
+	l, one, two, _ := family(t)
+	l.patch("f", one, notes.NotePatch{Content: new("ONE")})
+	l.add(memory.Collection{ID: l.id("f")}, "of the fork")
+	l.patch("base", two, notes.NotePatch{Content: new("TWO")})
+	at := l.head("base")
+	l.merge("base", "f", clone.MergeInput{})
+	l.merge("f", "base", clone.MergeInput{})
+	merged := l.head("base")
+	_, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
+	l.must(err)
+	l.want("rolled back", strings.Join(l.contents("base"), "|"), "one|TWO|three")
+	l.merge("f", "base", clone.MergeInput{Strategy: merge.Fail})
+	l.want("the fork keeps its own", strings.Join(l.contents("f"), "|"), "ONE|TWO|three|of the fork")
+	if dry := l.merge("base", "f", clone.MergeInput{DryRun: true}); dry.Notes != 2 {
+		t.Errorf("the preview: %+v", dry)
+	}
+	l.merge("base", "f", clone.MergeInput{Strategy: merge.Fail})
+	l.want("merged again", strings.Join(l.contents("base"), "|"), "ONE|TWO|three|of the fork")
+	if m := l.merge("base", "f", clone.MergeInput{}); m.Notes != 0 {
+		t.Errorf("and once more: %+v", m)
+	}
+
+	// The rollback is taken back: nothing is missing.
+	_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
+	l.must(err)
+	_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: merged})
+	l.must(err)
+	if m := l.merge("base", "f", clone.MergeInput{Strategy: merge.Fail}); m.Notes != 0 {
+		t.Errorf("after a rollback that was taken back: %+v", m)
+	}
+	// What was rolled back and is not of the fork stays so.
+	made := l.add(memory.Collection{ID: l.id("base")}, "of the base")
+	at = l.head("base") - 1
+	l.merge("f", "base", clone.MergeInput{})
+	_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
+	l.must(err)
+	l.merge("base", "f", clone.MergeInput{})
+	if l.note("base", made) != nil {
+		t.Error("a note that the base has rolled back comes again from a fork that took it")
+	}
+}
+
 func TestSnapshotsAndTimes(t *testing.T) {
 	t.Parallel()
 	l, one, _, _ := family(t)

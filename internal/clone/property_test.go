@@ -118,6 +118,23 @@ func (b *branch) last(other *branch) (found mergeMark, ok bool) {
 	return mergeMark{}, false
 }
 
+// beforeRollback returns the revision to which a later rollback has returned, if it has taken back a merge from the other up to at.
+func (b *branch) beforeRollback(at memory.Revision, other *branch) memory.Revision {
+	upto := b.head
+	for i, m := range slices.Backward(b.merges) {
+		if m.at > upto || m.of != nil || m.at <= at {
+			continue
+		}
+		for _, back := range b.merges[:i] {
+			if m.from < at && back.of != nil && back.at > m.from && back.at <= at && other.at[back.from] == back.of {
+				at = m.from
+			}
+		}
+		upto = m.from
+	}
+	return at
+}
+
 // shared returns the newest revision whose content two collections share; ok is false when there is none.
 func shared(a *branch, x memory.Revision, b *branch, y memory.Revision) (memory.Revision, bool) {
 	for r := min(x, y); r >= 0; r-- {
@@ -312,10 +329,12 @@ func base(ours, theirs *branch) (*shown, bool) {
 	into, found := ours.last(theirs)
 	out := ours.at[point]
 	if found {
-		out = into.of
+		out = theirs.at[theirs.beforeRollback(into.from, ours)]
 	}
-	if back, ok := theirs.last(ours); ok && (!found || back.from >= into.at) {
-		out = back.of
+	if back, ok := theirs.last(ours); ok {
+		if at := ours.beforeRollback(back.from, theirs); !found || at >= into.at {
+			out = ours.at[at]
+		}
 	}
 	return out, true
 }
