@@ -136,7 +136,10 @@ func (h *core) mergeCollection(c *gin.Context) error {
 	setRevision(c, m.Revision)
 	switch {
 	case m.Review != nil:
-		out.Review = new(wireReview(m.Review))
+		out.Review, out.Replaced = new(wireReview(m.Review)), m.Replaced
+		if m.Known {
+			return reply(c, http.StatusOK, out)
+		}
 	case m.Job != nil:
 		out.Job = new(wireJob(m.Job, h.now()))
 	default:

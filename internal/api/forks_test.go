@@ -45,6 +45,9 @@ func TestForks(t *testing.T) {
 		t.Errorf("dry run: %s", dry.Body)
 	}
 	proposed := b.Call(t, "one", "POST", c+"/merge", `{"from":"f","strategy":"theirs","review":true}`).Want(http.StatusAccepted)
+	if again := b.Call(t, "one", "POST", c+"/merge", `{"from":"f","strategy":"theirs","review":true}`).Want(http.StatusOK); again.Text("review.id") != proposed.Text("review.id") {
+		t.Errorf("repeated: %s", again.Body)
+	}
 	review := "/v1/reviews/" + proposed.Text("review.id") + "/approve"
 	b.Call(t, "one", "POST", review, `{"notes":["`+made+`"]}`).Want(http.StatusOK)
 	if b.Call(t, "one", "GET", c+"/notes/"+id, "").Text("content") != "ours" || b.Call(t, "one", "GET", c+"/notes/"+made, "").Text("content") != "new" {

@@ -243,7 +243,7 @@ func (c *cli) merge() *cobra.Command {
 			}
 			ask.DryRun, ask.Review = &dry, &review
 			var got slipbox.MergeResult
-			r := request{Method: http.MethodPost, Path: path + "/merge", Query: query, Body: ask, Repeatable: !review}
+			r := request{Method: http.MethodPost, Path: path + "/merge", Query: query, Body: ask, Repeatable: true}
 			raw, _, err := to.get(cmd.Context(), r, &got)
 			if refused, ok := errors.AsType[*refusal](err); ok && len(refused.Conflicts) > 0 {
 				refused.fix = "--strategy ours or theirs decides, --note merges some notes"
@@ -305,6 +305,11 @@ func (c *cli) merged(m *slipbox.MergeResult, dry bool) error {
 	if m.Review != nil {
 		if err := c.out.line("%s in review", count(len(m.Review.Changes), "note is", "notes are")); err != nil {
 			return err
+		}
+		if n := len(m.Replaced); n > 0 {
+			if err := c.out.line("in the place of %s", count(n, "earlier review", "earlier reviews")); err != nil {
+				return err
+			}
 		}
 		id := m.Review.ID
 		return c.out.details(0, "review "+id, "slipbox review show "+id, "slipbox review approve "+id)

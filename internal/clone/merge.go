@@ -86,6 +86,8 @@ type Merged struct {
 	Notes, Links int             // that the merge changes
 	Conflicts    []merge.Conflict
 	Review       *memory.Review // what waits for approval; nil: nothing does
+	Known        bool           // Review is one that was open already, and that asks for the same
+	Replaced     []uuid.UUID    // reviews that were open, whose place Review takes
 	Job          *memory.Job    // that merges; nil: it is done
 }
 

@@ -539,6 +539,49 @@ func TestMergeReview(t *testing.T) {
 	}
 }
 
+// TestMergeReviewAgain: a proposal that is repeated is the open one. When its fork has moved a new one takes its place, and one of other
+// notes stays.
+func TestMergeReviewAgain(t *testing.T) {
+	t.Parallel()
+	l, one, two, three := family(t)
+	l.patch("f", one, notes.NotePatch{Content: new("ONE"), Attributes: nullable.NewNullableWithValue(map[string]any{"n": 1.5, "k": 3.0})})
+	l.patch("f", two, notes.NotePatch{Content: new("TWO")})
+	propose := func(ids ...uuid.UUID) clone.Merged {
+		return l.merge("base", "f", clone.MergeInput{Review: true, Notes: ids})
+	}
+	open := func() (ids []uuid.UUID) {
+		list, err := l.store.ListReviews(t.Context(), l.all, memory.ReviewQuery{Collection: l.id("base"), State: memory.ReviewOpen})
+		l.must(err)
+		for i := range list {
+			ids = append(ids, list[i].ID)
+		}
+		return ids
+	}
+	first, other := propose(one), propose(two)
+	l.patch("f", three, notes.NotePatch{Content: new("THREE")}) // not a note of the proposal
+	again := propose(one)
+	if first.Known || !again.Known || again.Review.ID != first.Review.ID || len(open()) != 2 {
+		t.Errorf("repeated: %+v, %v are open", again.Review, open())
+	}
+	l.patch("f", one, notes.NotePatch{Content: new("ONE!")})
+	moved := propose(one)
+	if moved.Known || moved.Review.ID == first.Review.ID || !slices.Equal(moved.Replaced, []uuid.UUID{first.Review.ID}) || len(open()) != 2 {
+		t.Errorf("moved: %+v replaces %v, %v are open", moved.Review, moved.Replaced, open())
+	}
+	r, err := l.store.Review(t.Context(), l.all, first.Review.ID)
+	l.must(err)
+	if r.State != memory.ReviewRejected || !strings.Contains(r.Reason, moved.Review.ID.String()) {
+		t.Errorf("the replaced one: %+v", r)
+	}
+	whole := propose()
+	if len(whole.Replaced) != 2 || !slices.Contains(whole.Replaced, other.Review.ID) || !slices.Equal(open(), []uuid.UUID{whole.Review.ID}) {
+		t.Errorf("all: replaces %v, %v are open", whole.Replaced, open())
+	}
+	_, err = l.clones.ApproveMerge(t.Context(), l.all, *propose().Review, nil, "")
+	l.must(err)
+	l.want("approved", strings.Join(l.contents("base"), "|"), "ONE!|TWO|THREE")
+}
+
 // TestPromote: what a fork learned goes to the base as far as it is asked for; the gate lets through what is sure.
 func TestPromote(t *testing.T) {
 	t.Parallel()

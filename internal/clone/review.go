@@ -1,7 +1,9 @@
 package clone
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -15,6 +17,11 @@ import (
 
 // review writes immediately what the gate is sure of, and opens a review of the rest.
 func (p *mergePlan) review(ctx context.Context, in *MergeInput) (Merged, error) {
+	open, err := p.proposed(ctx)
+	if err != nil {
+		return Merged{}, err
+	}
+	whole := !p.chosen
 	sure, rest := p.sure(in)
 	var out Merged
 	if len(sure) > 0 {
@@ -35,7 +42,7 @@ func (p *mergePlan) review(ctx context.Context, in *MergeInput) (Merged, error) 
 		if err != nil {
 			return err
 		}
-		out.Review, out.Conflicts = nil, d.conflicts
+		out.Review, out.Known, out.Replaced, out.Conflicts = nil, false, nil, d.conflicts
 		r := p.proposal(d)
 		if len(r.Changes) == 0 {
 			if len(d.conflicts) > 0 && p.strategy == merge.Fail {
@@ -46,14 +53,80 @@ func (p *mergePlan) review(ctx context.Context, in *MergeInput) (Merged, error) 
 		if len(r.Changes) > maxReviewed {
 			return fault.InvalidField("from", "changes %d notes; a review shows at most %d: choose some with notes or kinds", len(r.Changes), maxReviewed)
 		}
-		r, err = tx.OpenReview(ctx, r)
+		for i := range open {
+			if sameChanges(&open[i], &r) {
+				out.Review, out.Known = &open[i], true
+				return nil
+			}
+		}
+		if r, err = tx.OpenReview(ctx, r); err != nil {
+			return err
+		}
 		out.Review = &r
+		out.Replaced, err = p.replace(ctx, tx, open, &r, whole)
 		return err
 	})
 	if out.Revision == 0 {
 		out.Revision = w.Revision
 	}
 	return out, err
+}
+
+// proposed returns the open reviews of merges from the other side.
+func (p *mergePlan) proposed(ctx context.Context) (out []memory.Review, err error) {
+	q := memory.ReviewQuery{Collection: p.ours.Collection.ID, State: memory.ReviewOpen, Limit: readBatch}
+	for {
+		page, err := p.c.store.ListReviews(ctx, p.s, q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			if from := page[i].Merge(); from != nil && from.Collection == p.theirs.Collection.ID {
+				out = append(out, page[i])
+			}
+		}
+		if q.Offset += len(page); len(page) < q.Limit {
+			return out, nil
+		}
+	}
+}
+
+// sameChanges reports whether two reviews of merges between two collections ask for the same, whenever it was read.
+func sameChanges(a, b *memory.Review) bool {
+	text := func(r *memory.Review) []byte {
+		all := slices.Clone(r.Changes)
+		all[0].Merge = &memory.ReviewMerge{Strategy: all[0].Merge.Strategy}
+		text, err := json.Marshal(all)
+		if err != nil {
+			return nil
+		}
+		return text
+	}
+	x := text(a)
+	return x != nil && bytes.Equal(x, text(b))
+}
+
+// replace closes the open reviews whose place a new one takes: those of which it has all notes, and if it is of all that the other side has
+// changed, all of them.
+func (p *mergePlan) replace(ctx context.Context, tx memory.Tx, open []memory.Review, by *memory.Review, whole bool) (ids []uuid.UUID, err error) {
+	has := map[uuid.UUID]bool{}
+	for i := range by.Changes {
+		has[by.Changes[i].Note] = true
+	}
+	for _, r := range open {
+		if !whole && slices.ContainsFunc(r.Changes, func(c memory.ReviewChange) bool { return !has[c.Note] }) {
+			continue
+		}
+		r.State, r.Actor, r.ClosedAt = memory.ReviewRejected, p.s.Actor(), tx.Now()
+		r.Reason = "replaced by the review " + by.ID.String()
+		if err := tx.UpdateReview(ctx, r); fault.Is(err, fault.Conflict) {
+			return nil, memory.ErrMoved // it was closed meanwhile
+		} else if err != nil {
+			return nil, err
+		}
+		ids = append(ids, r.ID)
+	}
+	return ids, nil
 }
 
 // sure splits the notes: added ones with a stated confidence of at least the gate are sure, if nothing is in conflict with them.

@@ -2500,7 +2500,10 @@ type MergeResult struct {
 		Links int `json:"links"`
 		Notes int `json:"notes"`
 	} `json:"merged"`
-	Review *Review `json:"review,omitempty"`
+
+	// Replaced Reviews of merges from the same collection that were open; `review` takes their place, and they are rejected.
+	Replaced []string `json:"replaced,omitempty"`
+	Review   *Review  `json:"review,omitempty"`
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`

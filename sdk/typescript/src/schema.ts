@@ -504,7 +504,8 @@ export interface paths {
          * @description One changeset brings what `from` has changed since the fork point, or since the last merge between the two. Fields are
          *     merged one by one: texts by lines, tags, keywords and links as sets, attributes by key. Where both changed one field to
          *     different values, `strategy` decides; with `fail` the answer is 409 with `conflicts`, and nothing is written. Merging
-         *     again changes nothing. With `review`, changes become a review, which may be approved in part. A shared base needs
+         *     again changes nothing. With `review`, changes become a review, which may be approved in part; asking again returns it, and when
+         *     the changes are others, a new one takes its place. A shared base needs
          *     `base:write`, unless `review` is set without `approve_from`.
          */
         post: operations["mergeCollection"];
@@ -5868,6 +5869,8 @@ export interface components {
             };
             conflicts: components["schemas"]["MergeConflict"][];
             review?: components["schemas"]["Review"];
+            /** @description Reviews of merges from the same collection that were open; `review` takes their place, and they are rejected. */
+            replaced?: string[];
             job?: components["schemas"]["Job"];
         };
         RollbackRequest: {
@@ -8061,7 +8064,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was merged. */
+            /** @description What was merged, or the review of the same changes that is open already. */
             200: {
                 headers: {
                     "Slipbox-Revision": components["headers"]["Slipbox-Revision"];

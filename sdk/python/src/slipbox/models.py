@@ -2838,6 +2838,10 @@ class MergeResult(Model):
     merged: Merged
     conflicts: list[MergeConflict]
     review: Review | None = None
+    replaced: list[str] | None = None
+    """
+    Reviews of merges from the same collection that were open; `review` takes their place, and they are rejected.
+    """
     job: Job | None = None
 
 
