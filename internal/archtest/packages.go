@@ -116,7 +116,7 @@ func Map() []Package {
 		{"internal/memory/hooks", LayerCore, "webhooks", []string{memory, tenant}, false},
 		{"internal/queue", LayerCore, "runs the jobs of the outbox in this process", []string{memory}, false},
 		{"internal/clone", LayerCore, "forks", []string{memory, block, "internal/merge", tenant}, false},
-		{"internal/merge", LayerCore, "merges notes", []string{memory}, false},
+		{"internal/merge", LayerCore, "merges notes", []string{memory, block}, false},
 		{tenant, LayerCore, "tenants, limits, the scope", nil, false},
 		{grant, LayerCore, "the only maker of scopes", []string{tenant}, false},
 		{auth, LayerCore, "API keys and tokens into a principal and a scope", []string{memory, tenant, grant}, false},

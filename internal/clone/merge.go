@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/merge"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -330,7 +331,11 @@ func (p *mergePlan) decide(h head) (*decision, error) {
 		return nil, err
 	}
 	for i := range d.puts {
-		d.puts[i].Provenance.Sources = d.renamedNotes(d.puts[i].Provenance.Sources)
+		n := &d.puts[i]
+		n.Provenance.Sources = d.renamedNotes(n.Provenance.Sources)
+		if n.Kind == memory.KindBlock {
+			block.Follow(n, d.ours[n.ID])
+		}
 	}
 	return d, p.decideLinks(h, d)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/merge"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -822,4 +823,49 @@ func TestBlame(t *testing.T) {
 	}
 	_, err = l.clones.Blame(t.Context(), l.all, v, uuid.New())
 	l.is(err, fault.NotFound)
+}
+
+// TestUndoAfterMerge: the merge of a block is its last edit, and an undo takes back that one alone; so is a rollback. Edits of both sides
+// apart from each other are no conflict.
+func TestUndoAfterMerge(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	l.collection(notes.CollectionInput{Name: "base"})
+	blocks := notes.NewBlocks(l.notes)
+	edit := func(ref, value string) {
+		l.t.Helper()
+		_, err := blocks.Put(t.Context(), l.all, ref, "human", block.Change{Value: &value}, memory.Request{})
+		l.must(err)
+	}
+	step := func(ref string, step block.Step) string {
+		l.t.Helper()
+		w, err := blocks.Step(t.Context(), l.all, ref, "human", step, memory.Request{})
+		l.must(err)
+		return w.Block.Value
+	}
+	edit("base", "one")
+	edit("base", "name\n-\ncity\n-\npet")
+	l.clone(l.all, "base", clone.Input{Name: "f"})
+	edit("f", "name\n-\ncity\n-\ndog")
+	edit("base", "Ida\n-\ncity\n-\npet")
+	for range 2 {
+		l.add(memory.Collection{ID: l.id("base")}, "more")
+	}
+	edit("base", "Ida\n-\nRome\n-\npet")
+	at := l.head("base")
+	l.merge("base", "f", clone.MergeInput{Strategy: merge.Fail})
+	merged := "Ida\n-\nRome\n-\ndog"
+	l.want("undo", step("base", block.Undo), "Ida\n-\nRome\n-\npet")
+	l.want("redo", step("base", block.Redo), merged)
+	l.want("undo again", step("base", block.Undo)+step("base", block.Undo), "Ida\n-\nRome\n-\npetIda\n-\ncity\n-\npet")
+	l.want("redo all", step("base", block.Redo)+step("base", block.Redo), "Ida\n-\nRome\n-\npet"+merged)
+
+	edit("f", "name\n-\ncity\n-\ncat")
+	l.merge("f", "base", clone.MergeInput{Strategy: merge.Ours})
+	l.want("undo in the fork", step("f", block.Undo), "name\n-\ncity\n-\ncat")
+
+	_, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
+	l.must(err)
+	l.want("as it was", l.diff("base", clone.DiffInput{AgainstAt: &at}), "")
+	l.want("undo of the rollback", step("base", block.Undo), merged)
 }

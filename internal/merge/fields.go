@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
 )
 
 // Deleted is the field of a conflict between a deletion and a change.
@@ -97,11 +98,16 @@ func Fields(a, b *memory.Note) []string {
 	return out
 }
 
-// attributeKeys returns the keys of the attributes of any of the notes, sorted.
+// attributeKeys returns the keys of the attributes of any of the notes, sorted. Which versions an undo of a block restores is of one log,
+// and is not merged.
 func attributeKeys(notes ...*memory.Note) []string {
 	keys := map[string]bool{}
 	for _, n := range notes {
-		for k := range n.Attributes {
+		attributes := n.Attributes
+		if n.Kind == memory.KindBlock {
+			attributes = block.Shown(attributes)
+		}
+		for k := range attributes {
 			keys[k] = true
 		}
 	}

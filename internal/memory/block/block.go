@@ -183,6 +183,15 @@ func point(n *memory.Note, back, forward memory.Revision) {
 	}
 }
 
+// Follow makes a version that was written elsewhere the next one after old, so that an undo restores old; nil: it is the first one here.
+func Follow(n, old *memory.Note) {
+	var back memory.Revision
+	if old != nil {
+		back = old.From
+	}
+	point(n, back, 0)
+}
+
 // Step is a direction in the list of versions.
 type Step int
 
