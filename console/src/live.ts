@@ -38,7 +38,7 @@ export function useLive(ref: string): { now: Schemas['Collection'] | undefined; 
         } catch (error) {
           if (control.signal.aborted) return
           if (error instanceof SlipboxError && error.status === 401) refused(error)
-          if (error instanceof SlipboxError && error.status < 500 && error.status !== 429) return
+          if (error instanceof SlipboxError && error.status < 500 && error.status !== 429 && error.status !== 422) return // 422: it was restored to an earlier state
           setAway(error instanceof ConnectionError)
         }
         await sleep(pause * (1 + Math.random() / 4), control.signal)

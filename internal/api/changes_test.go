@@ -60,9 +60,10 @@ func TestChanges(t *testing.T) {
 	if want := "1 add added,2 add added,3 link link added,4 delete removed"; strings.Join(got, ",") != want || next != 4 {
 		t.Errorf("%q, next %d", got, next)
 	}
-	beyond := changeList(t, b.Call(t, "one", "GET", c+"/changes?after=1000", "").Want(http.StatusOK))
-	if len(beyond.Items) != 0 || beyond.Next != 1000 {
-		t.Errorf("beyond the head there is %+v", beyond)
+	refused := b.Call(t, "one", "GET", c+"/changes?after=1000", "")
+	refused.Refused(422, fault.Invalid, "after")
+	if detail := refused.Text("detail"); !strings.Contains(detail, "revision, which is 4") || !strings.Contains(detail, "from 0 again") {
+		t.Errorf("beyond the head: %s", detail)
 	}
 	for query, field := range map[string]string{"after=-1": "after", "after=x": "after", "limit=0": "limit", "limit=201": "limit"} {
 		b.Call(t, "one", "GET", c+"/changes?"+query, "").Refused(422, fault.Invalid, field)

@@ -191,7 +191,7 @@ type LogReader interface {
 	// Changes lists what the changesets of the lineage after a revision and up to that of the view did, in order: those of
 	// the ancestors up to the fork point, then the own ones. Limit 0: all. A page is shorter than the limit when its
 	// changesets are large, but not empty while there are more. A link that goes or comes with an end of it is not a change of
-	// its own. RevisionGone when the revision is below the floor.
+	// its own. RevisionGone when the revision is below the floor, Invalid "after" above the view's.
 	Changes(ctx context.Context, s tenant.Scope, v View, after Revision, limit int) ([]Change, error)
 	// CountChangesets counts those of the collection's own log of a cause, from one time on and before
 	// another, by day (UTC, 2006-01-02).

@@ -45,6 +45,10 @@ func (b *Base) Changes(ctx context.Context, s tenant.Scope, v memory.View, after
 	if after < v.Collection.Floor {
 		return nil, fault.New(fault.RevisionGone, "changes after revision %d are no longer kept; the oldest are those after %d", after, v.Collection.Floor)
 	}
+	if after > v.At {
+		return nil, fault.InvalidField("after", "is beyond the last revision, which is %d: the collection was restored to an earlier state, or is another "+
+			"one; read its changes from 0 again", v.At)
+	}
 	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
 		out, err = changes(ctx, q, s.Tenant(), v.Layers, after, limit)
 		return err

@@ -429,8 +429,8 @@ export interface paths {
         /**
          * List or follow the changes of a collection
          * @description The changesets after the revision `after`, oldest first: those that the collection has inherited up to its fork point,
-         *     and its own. Beyond the head the page is empty; below the floor the answer is 410. A link that goes or comes
-         *     with one of its notes is no change of its own.
+         *     and its own. Below the floor the answer is 410, beyond the head 422: the collection was restored to an earlier state, so read
+         *     from 0 again. A link that goes or comes with one of its notes is no change of its own.
          *
          *     With `Accept: text/event-stream` the answer is a stream of events named `change`, whose data is a `Change` and whose
          *     id is its revision: those that are there, then each new one. `Last-Event-ID` takes the place of `after`, so that a stream that
