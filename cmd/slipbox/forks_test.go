@@ -238,3 +238,32 @@ func TestWebhooks(t *testing.T) {
 	p.pipe(t, "", "webhook", "delete", id)
 	p.prints(t, []string{"no webhooks"}, "webhook", "list")
 }
+
+// TestForkOfOnePerson: a key that reaches the memory of one person forks it under ids that the key reaches, and is told which without them.
+func TestForkOfOnePerson(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	made := p.call(t, http.MethodPost, "/v1/api-keys", strings.NewReader(`{"display_name":"ida","scopes":["clone","notes:read","notes:write","collections:write","base:write"],"external":{"user":"ida"}}`))
+	secret, _ := made["key"].(string)
+	env := []string{"SLIPBOX_URL=" + p.url, "SLIPBOX_KEY=" + secret}
+	run := func(wanted int, args ...string) string {
+		t.Helper()
+		out, problems, code := p.runIn(t, env, "", args...)
+		if code != wanted {
+			t.Fatalf("%v: exit %d: %s%s", args, code, out, problems)
+		}
+		return out + problems
+	}
+	run(0, "add", "--user", "ida", "--create", "none", "Ida likes tea.")
+	if refused := run(1, "fork", "what-if", "--user", "ida"); !strings.Contains(refused, "--external") || !strings.Contains(refused, "user=ida") || !strings.Contains(refused, "run") {
+		t.Errorf("without ids: %s", refused)
+	}
+	if refused := run(1, "fork", "what-if", "--user", "ida", "--external", "person=ida"); !strings.Contains(refused, `"person"`) {
+		t.Errorf("with another id: %s", refused)
+	}
+	run(0, "fork", "what-if", "--user", "ida", "--external", "user=ida,run=what-if")
+	if found := run(0, "search", "--user", "ida", "--run", "what-if", "tea"); !strings.Contains(found, "Ida likes tea.") {
+		t.Errorf("in the fork: %s", found)
+	}
+}

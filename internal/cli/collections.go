@@ -20,12 +20,14 @@ func (c *cli) fork() *cobra.Command {
 	var at, owner string
 	var ttl time.Duration
 	var whole bool
+	var ids map[string]string
 	cmd := &cobra.Command{
 		Use: "fork [NAME]", Short: "Fork a collection: one row, nothing is copied",
 		Long: "Fork a collection. The fork reads it as it is now, or at a revision, and neither sees what is written\n" +
 			"to the other later. Without a name it is called after its source.",
 		Example: "  slipbox fork what-if -c demo\n" +
-			"  slipbox fork what-if -c demo --at 20 --ttl 24h",
+			"  slipbox fork what-if -c demo --at 20 --ttl 24h\n" +
+			"  slipbox fork what-if --user ida --external user=ida,run=what-if",
 		Args: command.AtMostOneArg,
 		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
 			var ask slipbox.CloneRequest
@@ -46,6 +48,12 @@ func (c *cli) fork() *cobra.Command {
 				mode := slipbox.CloneRequestModeCopy
 				ask.Mode = &mode
 			}
+			if len(ids) > 0 {
+				var err error
+				if ask.External, err = externalOf(ids); err != nil {
+					return err
+				}
+			}
 			r := request{Method: http.MethodPost, Path: path + "/clone", Query: query, Body: ask}
 			once(&r, newKey())
 			return c.cloned(cmd, to, r, whole)
@@ -55,8 +63,23 @@ func (c *cli) fork() *cobra.Command {
 	f.StringVar(&at, "at", "", "fork the past: the collection at this `revision`, a time or a snapshot (default: now)")
 	f.StringVar(&owner, "owner", "", "`agent` that owns the fork (default: that of the key)")
 	f.DurationVar(&ttl, "ttl", 0, "delete the fork after this `time`, such as 24h (default: never)")
+	f.StringToStringVar(&ids, "external", nil, "your application's `ids` of the fork; a key that is limited to some needs them")
 	f.BoolVar(&whole, "copy", false, "copy what is visible now by a job, in place of a fork")
 	return cmd
+}
+
+// externalOf reads ids of an application by their names.
+func externalOf(ids map[string]string) (*slipbox.External, error) {
+	var e slipbox.External
+	fields := map[string]**string{"user": &e.User, "agent": &e.Agent, "app": &e.App, "run": &e.Run}
+	for name, id := range ids {
+		field, ok := fields[name]
+		if !ok {
+			return nil, fmt.Errorf("--external: %q is not user, agent, app or run, as in user=ida,run=what-if", name)
+		}
+		*field = &id
+	}
+	return &e, nil
 }
 
 // cloned makes a fork, or the whole copy, and says what was made.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,7 +29,8 @@ func checkNewCollection(s tenant.Scope, n *memory.NewCollection) error {
 		return fault.Missing("agent")
 	}
 	if !n.ReachedBy(s) {
-		return fault.InvalidField("external", "must have the ids that the credential is limited to")
+		return fault.InvalidField("external", "must have the ids that the credential is limited to%s, and one of its own where a collection has "+
+			"those alone, such as a run", namesOf(memory.External(s.Limit())))
 	}
 	if n.CopyJob != nil && n.Parent != uuid.Nil {
 		return fault.New(fault.Internal, "a copy has no parent")
@@ -37,6 +39,17 @@ func checkNewCollection(s tenant.Scope, n *memory.NewCollection) error {
 		return fault.New(fault.Internal, "a copy begins with the notes of its source")
 	}
 	return nil
+}
+
+// namesOf returns which ids are set, such as " (user=ida)".
+func namesOf(e memory.External) string {
+	var set []string
+	for _, id := range e.IDs() {
+		if id.Value != "" {
+			set = append(set, id.Name+"="+id.Value)
+		}
+	}
+	return " (" + strings.Join(set, ", ") + ")"
 }
 
 // checkFork returns an error for a fork that its parent cannot have, and sets what the fork shares
