@@ -50,7 +50,7 @@ func Budgets() map[string]int {
 		"internal/tenant":                           1400,
 		"internal/tenant/grant":                     40,
 		"internal/auth":                             2950,
-		"internal/store":                            7760,
+		"internal/store":                            7770,
 		"internal/store/sqlite":                     5850,
 		"internal/store/postgres":                   6300,
 		"internal/llm":                              5148,

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -262,6 +263,15 @@ func (b *Base) Log(ctx context.Context, s tenant.Scope, v memory.View, layer int
 	return h.Revision, nil
 }
 
+// LogBegun implements memory.Reader.
+func (b *Base) LogBegun(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, embedder string, fn func(memory.LogRow) error) error {
+	if err := v.Check(s); err != nil {
+		return err
+	}
+	r := NoteReader{Collection: v.Layers[0].Collection, Embedder: embedder}
+	return b.logPart(ctx, s, b.transactions.Reading, r, LogPage{After: after, To: v.At}, fn)
+}
+
 // longLog is from how many revisions on a log is read as the past: what was written a moment ago is not at another server yet.
 const longLog = 1000
 
@@ -342,7 +352,7 @@ func (b *Base) Usage(ctx context.Context, s tenant.Scope, v memory.View, ids []u
 		if out, err = q.UsageOf(ctx, s.Tenant(), v.Layers, ids); err != nil || len(out) == 0 {
 			return err
 		}
-		visible, err := q.VisibleNotes(ctx, s.Tenant(), v.Layers, ids)
+		visible, err := q.VisibleNotes(ctx, s.Tenant(), v.Layers, slices.Collect(maps.Keys(out)))
 		for id := range out {
 			if !visible[id] {
 				delete(out, id)

@@ -488,6 +488,13 @@ func (ob *observed) Log(ctx context.Context, s tenant.Scope, v memory.View, laye
 	return ob.Store.Log(ctx, s, v, layer, after, embedder, fn)
 }
 
+// LogBegun implements Store.
+func (ob *observed) LogBegun(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, embedder string, fn func(memory.LogRow) error) (err error) {
+	ctx, finish := ob.begin(ctx, "LogBegun", s.Tenant(), v.Collection.ID)
+	defer finish(&err)
+	return ob.Store.LogBegun(ctx, s, v, after, embedder, fn)
+}
+
 // Merges implements Store.
 func (ob *observed) Merges(ctx context.Context, s tenant.Scope, v memory.View) (out1 []memory.Changeset, err error) {
 	ctx, finish := ob.begin(ctx, "Merges", s.Tenant(), v.Collection.ID)

@@ -155,13 +155,10 @@ func (e *Engine) catchUp(ctx context.Context, s tenant.Scope, v *memory.View, l 
 			embedder = v.Collection.Embedder
 		}
 	}
-	_, err := e.store.Log(ctx, s, *v, 0, l.of.At, embedder, func(r memory.LogRow) error {
-		if r.Note.From > v.At {
-			return nil
-		}
+	err := e.store.LogBegun(ctx, s, *v, l.of.At, embedder, func(r memory.LogRow) error {
 		for k, list := range l.kinds {
 			list.end(&r.Note)
-			if n := r.Note; n.Kind == k.kind && !n.Deleted && n.From > l.of.At {
+			if n := r.Note; n.Kind == k.kind && !n.Deleted {
 				if !k.vector {
 					n.Vector, n.Tokens, n.Embedder = nil, nil, ""
 				}
