@@ -200,6 +200,16 @@ func TestTheWholeFileDecidesHowDatesAreWritten(t *testing.T) {
 		{"a Greek afternoon", []string{"13/2/26, 5:45 μ.μ. - A: x"}, []string{"2026-02-13T17:45:00Z"}},
 		{"a Malay afternoon", []string{"13/2/26, 5:45 PTG - A: x"}, []string{"2026-02-13T17:45:00Z"}},
 		{"marks that are not known", []string{"13/2/26, 9:45 ab - A: x", "13/2/26, 5:45 cd - A: x"}, []string{"2026-02-13T09:45:00Z", "2026-02-13T17:45:00Z"}},
+		{"a Vietnamese evening", []string{"13/05/2024, 9:00 CH - Lan: x", "14/05/2024, 8:00 SA - Minh: ok"}, []string{"2024-05-13T21:00:00Z", "2024-05-14T08:00:00Z"}},
+		{"Korean evenings", []string{"2024년 5월 13일 오후 9:00 - 민수: x", "2024년 5월 13일 오후 9:05 - 민수: y"}, []string{"2024-05-13T21:00:00Z", "2024-05-13T21:05:00Z"}},
+		{"a Korean evening of iOS", []string{"[2024. 5. 13. 오후 9:00:05] 민수: x"}, []string{"2024-05-13T21:00:05Z"}},
+		{"a Japanese evening with units", []string{"2024年5月13日午後9:00 - A: x"}, []string{"2024-05-13T21:00:00Z"}},
+		{"a Korean clock of 24 hours", []string{"2024년 5월 13일 9:00 - 민수: x"}, []string{"2024-05-13T09:00:00Z"}},
+		{"a Hungarian evening", []string{"2024. 05. 13. du. 9:00 - A: x"}, []string{"2024-05-13T21:00:00Z"}},
+		{"an Albanian evening", []string{"13.5.2024, 9:00 e pasdites - A: x"}, []string{"2024-05-13T21:00:00Z"}},
+		{"a Hindi evening", []string{"13/5/2024, 9:00 अपराह्न - A: x"}, []string{"2024-05-13T21:00:00Z"}},
+		{"a Finnish evening", []string{"13.5.2024, 9.00 ap. - A: x", "13.5.2024, 9.00 ip. - A: x"}, []string{"2024-05-13T09:00:00Z", "2024-05-13T21:00:00Z"}},
+		{"an evening after a word", []string{"13/5/2024 a las 9:00 p. m. - A: x"}, []string{"2024-05-13T21:00:00Z"}},
 		{"twenty-four hours", []string{"13/2/26, 17:45 - A: x", "13/2/26, 5:45 - A: x"}, []string{"2026-02-13T17:45:00Z", "2026-02-13T05:45:00Z"}},
 		{"Thai years", []string{"13/3/2569 09:00 - A: x"}, []string{"2026-03-13T09:00:00Z"}},
 		{"ahead", []string{"13/3/99, 09:00 - A: x"}, nil},
@@ -218,6 +228,25 @@ func TestTheWholeFileDecidesHowDatesAreWritten(t *testing.T) {
 	}
 	if lines, _, err := translate(t, put(t, "chat.txt", []byte("3/4/26, 09:00 - A: x")), Options{Dates: "dmy"}); err != nil || !strings.Contains(lines, "2026-04-03") {
 		t.Errorf("what the caller says of the order: %s %v", lines, err)
+	}
+}
+
+// Where no mark of the clock is known, and no day shows which is the afternoon, the report says that hours may be wrong.
+func TestAClockThatIsNotKnownIsADoubt(t *testing.T) {
+	t.Parallel()
+	for text, doubts := range map[string]int{
+		"13/5/2024, 9:00 xy - A: x":                             1,
+		"13/5/2024, 9:00 xy - A: x\n14/5/2024, 8:00 zz - A: x":  1,
+		"13/5/2024, 9:00 xy - A: x\n13/5/2024, 8:00 zz - A: x":  0,
+		"13/5/2024, 9:00 PM - A: x\n13/5/2024, 8:00 zz - A: x":  0,
+		"13/5/2024 à 09:00 - A: x":                              0,
+		"13/5/2024, 9:00 - A: x":                                0,
+		"13/5/2024 um 9:00 - A: x\n13/5/2024 um 21:00 - A: x":   0,
+		"2024년 5월 13일 9:00 - A: x\n2024년 5월 14일 오후 9:00 - A: x": 0,
+	} {
+		if _, r, err := translate(t, put(t, "chat.txt", []byte(text)), Options{}); err != nil || len(r.Doubts) != doubts {
+			t.Errorf("%s: %q %v", text, r.Doubts, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // chatLine matches the beginning of a message: three numbers of a date, the time, marks of the clock before or after it, and the rest.
@@ -24,7 +25,8 @@ type chatHead struct {
 	layout string
 	date   [3]int
 	clock  [3]int
-	mark   string // of the half of the day
+	mark   string // of the half of the day, in words
+	padded bool   // the hour has a zero before it
 	rest   string // author and text
 }
 
@@ -42,7 +44,12 @@ func parseChatLine(line string) (h chatHead, ok bool) {
 	if h.clock[0] > 24 || h.clock[1] > 59 || h.clock[2] > 59 {
 		return h, false
 	}
-	h.mark = letters(m[7] + m[11])
+	h.padded = utf8.RuneCountInString(m[8]) > 1 && h.clock[0] < 10
+	before := m[7]
+	if c, n := utf8.DecodeRuneInString(before); unicode.IsLetter(c) && strings.IndexFunc(m[5], unicode.IsLetter) == 0 {
+		before = before[n:] // the day's unit, as those of year and month: 2026年3月13日
+	}
+	h.mark = letters(before + " " + m[11])
 	h.rest = m[13]
 	h.layout = m[1] + strings.TrimSpace(m[3]) + strings.TrimSpace(m[5]) + strings.TrimSpace(m[12])
 	if m[10] != "" {
@@ -72,13 +79,9 @@ func zeroOf(c rune) rune {
 	return zero
 }
 
+// letters returns the words of a text in lower case, of letters alone.
 func letters(text string) string {
-	return strings.ToLower(strings.Map(func(c rune) rune {
-		if unicode.IsLetter(c) || unicode.IsMark(c) {
-			return c
-		}
-		return -1
-	}, text))
+	return strings.ToLower(strings.Join(strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsMark(c) }), " "))
 }
 
 // splitAuthor splits author and text; ok is false for a line of the program.

@@ -2,8 +2,11 @@ package transfer
 
 import (
 	"cmp"
+	_ "embed"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -17,6 +20,7 @@ type dates struct {
 	halves  map[string]int // hours that a mark of the clock adds, which then has twelve
 	shift   int            // of the year: 543 in the calendar of Thailand
 	max     int            // hour
+	padded  bool           // an hour is written with a zero before it
 	marks   map[string]int
 	before  map[[2]string]int // how often one mark follows another on one day
 	last    chatHead
@@ -33,7 +37,7 @@ func (d *dates) add(h chatHead) {
 	if d.marks == nil {
 		d.marks, d.before = map[string]int{}, map[[2]string]int{}
 	}
-	d.max = max(d.max, h.clock[0])
+	d.max, d.padded = max(d.max, h.clock[0]), d.padded || h.padded
 	if len(d.marks) < 16 {
 		d.marks[h.mark]++
 	}
@@ -137,50 +141,74 @@ func (d *dates) split(day [3]int) (year, month, of int) {
 	return year - d.shift, month, of
 }
 
-// halfDays are the marks of the halves of a day, with the hours that each adds: those of the languages that write twelve hours
-// by default, and of Chinese, Japanese and Korean, in letters alone (Unicode CLDR 48, dayPeriods: am and pm, of Korean the wide forms; of
-// Chinese also the parts of the day, which are on one side of noon by its dayPeriodRules).
-var halfDays = map[string]int{
-	"am": 0, "pm": 12, "a": 0, "p": 12, // am and pm in any spelling
-	"上午": 0, "下午": 12, "上晝": 0, "下晝": 12, "凌晨": 0, "清晨": 0, "早上": 0, "中午": 12, "晚上": 12, // zh, yue
-	"午前": 0, "午後": 12, // ja
-	"오전": 0, "오후": 12, // ko
-	"ص": 0, "م": 12, // ar
-	"صبح": 0, "شام": 12, // sd
-	"بن": 0, "دن": 12, // ckb
-	"πμ": 0, "μμ": 12, // el
-	"pg": 0, "ptg": 12, // ms
-	"pd": 0, "md": 12, // sq
-	"gh": 0, "gd": 12, // so
-	"wd": 0, "wb": 12, // om
-	"ጥዋት": 0, "ከሰዓት": 12, // am
-	"ቅቀ": 0, "ድቀ": 12, // ti
-	"পূৰ্বাহ্ন": 0, "অপৰাহ্ন": 12, // as
+//go:embed halfdays.txt
+var halfDayText string
+
+// halfDays are the hours that a name of a half of the day adds, by its letters.
+var halfDays = sync.OnceValue(func() map[string]int {
+	out := map[string]int{}
+	for line := range strings.Lines(halfDayText) {
+		names := strings.Fields(line)
+		hours, known := map[string]int{"am": 0, "pm": 12}[names[0]] // else a comment
+		for _, name := range names[1:] {
+			if known {
+				out[name] = hours
+			}
+		}
+	}
+	return out
+})
+
+// halfDay returns what a mark of the clock adds: the longest known name at its end, which may follow other words.
+func halfDay(mark string) (hours int, known bool) {
+	words := strings.Fields(mark)
+	for i := range words {
+		if hours, known = halfDays()[strings.Join(words[i:], "")]; known {
+			return hours, true
+		}
+	}
+	return 0, false
 }
 
-// decideClock finds what the marks of the clock add. Of two that are not known, the one that follows the other on one day is the afternoon.
+// decideClock finds what the marks of the clock add.
 func (d *dates) decideClock(r *reading) {
 	d.halves = map[string]int{}
 	if d.max > 12 {
 		return
 	}
-	for mark := range d.marks {
-		if hours, known := halfDays[mark]; known {
+	marks := slices.Sorted(maps.Keys(d.marks))
+	for _, mark := range marks {
+		if hours, known := halfDay(mark); known {
 			d.halves[mark] = hours
 		}
 	}
-	if len(d.halves) > 0 || len(d.marks) != 2 {
-		return
+	if len(marks) == 2 && marks[0] != "" {
+		d.decidePair(marks[0], marks[1])
 	}
-	marks := slices.Sorted(maps.Keys(d.marks))
-	forth, back := d.before[[2]string{marks[0], marks[1]}], d.before[[2]string{marks[1], marks[0]}]
+	unknown := slices.DeleteFunc(marks, func(mark string) bool { _, known := d.halves[mark]; return known || mark == "" })
+	if len(unknown) == 0 || len(d.halves) == 0 && len(unknown) == 1 && d.padded {
+		return // the one is a word before the time of a clock with twenty-four hours
+	}
+	r.report.Doubts = append(r.report.Doubts, "whether \""+strings.Join(unknown, "\", \"")+"\" is the morning or the afternoon cannot be told from the file; "+
+		"hours are taken as they are written. If that is wrong, set the phone to 24 hours and export again")
+}
+
+// decidePair decides about two marks of which one or none is known. Of unknown ones, the one that follows the other on one day is the
+// afternoon.
+func (d *dates) decidePair(one, other string) {
+	first, known := d.halves[one]
+	second, too := d.halves[other]
+	forth, back := d.before[[2]string{one, other}], d.before[[2]string{other, one}]
 	switch {
+	case known && too:
+	case known:
+		d.halves[other] = 12 - first
+	case too:
+		d.halves[one] = 12 - second
 	case forth > back:
-		d.halves[marks[0]], d.halves[marks[1]] = 0, 12
+		d.halves[one], d.halves[other] = 0, 12
 	case back > forth:
-		d.halves[marks[0]], d.halves[marks[1]] = 12, 0
-	default:
-		r.report.Doubts = append(r.report.Doubts, "whether \""+marks[0]+"\" or \""+marks[1]+"\" is the afternoon cannot be told from the file; hours are taken as they are written")
+		d.halves[one], d.halves[other] = 12, 0
 	}
 }
 
