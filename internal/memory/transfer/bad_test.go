@@ -402,3 +402,31 @@ func TestMessagesOfOtherPrograms(t *testing.T) {
 		}
 	}
 }
+
+// The number that a browser adds to the name of a second file of that name makes no other conversation of it.
+func TestANumberedFileIsTheSameConversation(t *testing.T) {
+	t.Parallel()
+	said := `{"id":"1","author":{"name":"Nora"},"timestamp":"2026-03-13T09:00:00Z","content":"x"}`
+	for name, text := range map[string]string{
+		"WhatsApp Chat with Nora.txt": "13/3/26, 09:00 - Nora: x",
+		"chat.json":                   `{"messages":[` + said + `]}`,
+		"lines.jsonl":                 said + "\n" + `{"messages":[{"role":"user","content":"y"}]}`,
+	} {
+		once, _, err := translate(t, put(t, name, []byte(text)), Options{})
+		if err != nil || once == "" {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, number := range []string{" (1)", "(12)"} {
+			ending := filepath.Ext(name)
+			second := strings.TrimSuffix(name, ending) + number + ending
+			if again, _, err := translate(t, put(t, second, []byte(text)), Options{}); err != nil || again != once {
+				t.Errorf("%s: %v\n%s\nnot\n%s", second, err, again, once)
+			}
+		}
+	}
+	for _, name := range []string{"(1).txt", "Nora (2024).txt", "Nora (1) and Tom.txt"} {
+		if got := unnumbered(name); got != name {
+			t.Errorf("%s becomes %s", name, got)
+		}
+	}
+}

@@ -139,7 +139,7 @@ func (t *lines) conversation(r *reading, c *anyLine, n int) error {
 		session = scalar(c.Session)
 	}
 	if session == "" {
-		session = r.source.name + " " + string(mustJSON(n))
+		session = unnumbered(r.source.name) + " " + string(mustJSON(n))
 	}
 	for _, raw := range c.Messages {
 		var l anyLine
@@ -182,7 +182,7 @@ func (t *lines) said(r *reading, l *anyLine, raw json.RawMessage, session string
 func (t *lines) written(r *reading, l *anyLine, a *authored) error {
 	m := message{id: scalar(a.ID), name: a.author(), session: scalar(l.Session), at: a.at(r.Zone), text: a.words()}
 	if m.session == "" {
-		m.session = headOf(r.source.name, 180) + " " + m.at.Format(time.DateOnly)
+		m.session = headOf(unnumbered(r.source.name), 180) + " " + m.at.Format(time.DateOnly)
 	}
 	return r.message(m)
 }

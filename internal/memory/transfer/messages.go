@@ -157,7 +157,7 @@ func (t *messages) each(r *reading, name string, do func(m *authored) error) (c 
 		return c, err
 	}
 	if c.title == "" {
-		c.title = strings.TrimSuffix(path.Base(name), path.Ext(name))
+		c.title = stem(path.Base(name))
 	}
 	return c, s.end()
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -176,6 +177,18 @@ func (s *Source) Close() {
 	if s.temp != "" {
 		_ = os.RemoveAll(s.temp)
 	}
+}
+
+// numberedName is a file's name with the number that a browser adds where there is a file of that name.
+var numberedName = regexp.MustCompile(`^(.*\S) ?\(\d{1,2}\)((?:\.[^.]*)?)$`)
+
+// unnumbered returns a name without such a number: it is of a newer export of the same.
+func unnumbered(name string) string { return numberedName.ReplaceAllString(name, "$1$2") }
+
+// stem returns a name without its ending and number.
+func stem(name string) string {
+	name = unnumbered(name)
+	return strings.TrimSuffix(name, path.Ext(name))
 }
 
 // find returns the first file, from the top of the source, that has one of these names.

@@ -60,9 +60,8 @@ func isWhatsApp(s *Source) bool {
 // index finds the days of the chat, the people, and how its dates are written.
 func (t *whatsApp) index(r *reading) (pieces []piece, err error) {
 	t.file, t.authors, t.dates = whatsAppFile(r.source), map[string]int{}, &dates{order: strings.ToUpper(r.Dates)}
-	t.title = strings.TrimSuffix(path.Base(t.file), path.Ext(t.file))
-	if t.title == "_chat" {
-		t.title = strings.TrimSuffix(r.source.name, path.Ext(r.source.name))
+	if t.title = stem(path.Base(t.file)); t.title == "_chat" {
+		t.title = stem(r.source.name)
 	}
 	var days [][3]int
 	err = t.lines(r, piece{to: -1}, func(line string, from int64, whole bool) error {
