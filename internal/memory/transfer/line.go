@@ -94,6 +94,9 @@ func (r *reading) left(reason string, n int) { r.report.Left[reason] += n }
 // message passes a message on.
 func (r *reading) message(m message) error {
 	m.text = plain(m.text)
+	if files, _ := m.attributes["files"].([]string); m.text == "" {
+		m.text = strings.Join(files, "\n")
+	}
 	switch {
 	case m.text == "":
 		r.left("messages without words", 1)

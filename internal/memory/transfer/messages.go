@@ -15,7 +15,10 @@ import (
 
 // messages reads an object with a list of messages that have an author and a time, under any of the names below: what Instagram
 // and Messenger export, and what DiscordChatExporter writes. A day of a chat is a session.
-type messages struct{ files []string }
+type messages struct {
+	files []string
+	names names
+}
 
 // authored is a message, with the names that programs have for its author and its time.
 type authored struct {
@@ -32,6 +35,28 @@ type authored struct {
 	Created    json.RawMessage `json:"created_at"`
 	Content    json.RawMessage `json:"content"`
 	Text       json.RawMessage `json:"text"`
+	Embeds     []embed         `json:"embeds"`
+	Files      []struct {
+		Name string `json:"fileName"`
+	} `json:"attachments"`
+}
+
+// embed is a card of Discord: what a bot says, or a look at what a link leads to.
+type embed struct {
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	Fields      []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"fields"`
+}
+
+// author is who wrote a message.
+type author struct {
+	ID       json.RawMessage `json:"id"`
+	Name     string          `json:"name"`
+	Nickname string          `json:"nickname"` // on a server of Discord
+	Bot      bool            `json:"isBot"`
 }
 
 // channel is where messages are from.
@@ -82,18 +107,17 @@ func isAuthored(raw json.RawMessage) bool {
 	return ok
 }
 
-func (m *authored) author() string {
+func (m *authored) by() (of author) {
 	for _, raw := range []json.RawMessage{m.Author, m.From, m.Sender} {
-		var of struct {
-			Name string `json:"name"`
-		}
 		_ = json.Unmarshal(raw, &of) // a name, or an object with one
-		if name := cmp.Or(of.Name, scalar(raw)); name != "" {
-			return name
+		if of.Name = cmp.Or(of.Nickname, of.Name, scalar(raw)); of.Name != "" {
+			return of
 		}
 	}
-	return cmp.Or(repaired(m.SenderName), m.SenderOf)
+	return author{Name: cmp.Or(repaired(m.SenderName), m.SenderOf)}
 }
+
+func (m *authored) author() string { return m.by().Name }
 
 func (m *authored) at(zone *time.Location) time.Time {
 	return firstTime(zone, m.Millis, m.Time, m.Date, m.Created)
@@ -105,7 +129,37 @@ func (m *authored) words() string {
 	if m.SenderName != "" {
 		return repaired(said)
 	}
-	return said
+	if said != "" && !m.by().Bot {
+		return said // an embed is of a link in it
+	}
+	parts := []string{said}
+	for _, e := range m.Embeds {
+		parts = append(parts, e.Title, e.Description)
+		for _, f := range e.Fields {
+			parts = append(parts, joined([]string{f.Name, f.Value}, ": "))
+		}
+	}
+	return joined(parts, "\n")
+}
+
+// message returns it as a line has it.
+func (t *messages) message(m *authored, zone *time.Location) message {
+	by := m.by()
+	out := message{id: scalar(m.ID), name: by.Name, at: m.at(zone), text: m.words(), attributes: map[string]any{}}
+	if id := scalar(by.ID); id != "" {
+		out.name = t.names.of(id)
+	}
+	if by.Bot {
+		out.role = "assistant"
+	}
+	var files []string
+	for _, f := range m.Files {
+		files = append(files, label(f.Name))
+	}
+	if len(files) > 0 {
+		out.attributes["files"] = files
+	}
+	return out
 }
 
 // repaired returns a text whose UTF-8 was written as Latin-1, as Meta does; others as they are.
@@ -163,11 +217,13 @@ func (t *messages) each(r *reading, name string, do func(m *authored) error) (c 
 }
 
 func (t *messages) index(r *reading) (pieces []piece, err error) {
-	t.files = messageFiles(r.source)
+	t.files, t.names = messageFiles(r.source), newNames()
 	for i, name := range t.files {
 		p := piece{file: i, to: -1}
 		_, err := t.each(r, name, func(m *authored) error {
 			p.at = max(p.at, unix(m.at(r.Zone)))
+			by := m.by()
+			t.names.add(scalar(by.ID), by.Name)
 			return nil
 		})
 		if err != nil {
@@ -183,7 +239,7 @@ func (t *messages) read(r *reading, p piece) error {
 	var all []message
 	var kinds []string
 	c, err := t.each(r, t.files[p.file], func(m *authored) error {
-		all, kinds = append(all, message{id: scalar(m.ID), name: m.author(), at: m.at(r.Zone), text: m.words()}), append(kinds, scalar(m.Type))
+		all, kinds = append(all, t.message(m, r.Zone)), append(kinds, scalar(m.Type))
 		return nil
 	})
 	if err != nil {

@@ -54,6 +54,9 @@ type slackMessage struct {
 		Name  string `json:"name"`
 		Title string `json:"title"`
 	} `json:"files"`
+
+	Blocks      []slackBlock      `json:"blocks"`
+	Attachments []slackAttachment `json:"attachments"`
 }
 
 // spoken are the subtypes of what somebody says; the others are notices.
@@ -151,7 +154,7 @@ func (t *slack) read(r *reading, p piece) error {
 		}
 		t.names.add(m.User, cmp.Or(m.Profile.Display, m.Profile.Real))
 		out := message{
-			id: folder + ":" + m.TS, session: session, at: slackTime(m.TS).In(r.Zone), text: t.words(m.Text),
+			id: folder + ":" + m.TS, session: session, at: slackTime(m.TS).In(r.Zone), text: t.words(m.said()),
 			name: cmp.Or(t.names.of(m.User), m.Username, m.Bot), attributes: map[string]any{},
 		}
 		if m.Bot != "" || t.bots[m.User] || m.Subtype == "bot_message" {

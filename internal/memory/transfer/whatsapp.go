@@ -195,11 +195,8 @@ func (t *whatsApp) pass(r *reading, m message) error {
 	text := strings.TrimSpace(m.text)
 	first, rest, _ := strings.Cut(text, "\n")
 	if found := chatAttached.FindStringSubmatch(strings.TrimSpace(first)); found != nil {
-		name := found[1] + found[2]
-		if text = strings.TrimSpace(rest); text == "" {
-			text = name
-		}
-		m.attributes = map[string]any{"files": []string{label(name)}}
+		text = strings.TrimSpace(rest)
+		m.attributes = map[string]any{"files": []string{label(found[1] + found[2])}}
 	} else if strings.HasPrefix(text, "\u200e") || chatOmitted.MatchString(text) {
 		r.left("notices of the program", 1) // deleted messages and media that were not exported are such, too
 		return nil
