@@ -244,7 +244,7 @@ func TestAClockThatIsNotKnownIsADoubt(t *testing.T) {
 		"13/5/2024 um 9:00 - A: x\n13/5/2024 um 21:00 - A: x":   0,
 		"2024년 5월 13일 9:00 - A: x\n2024년 5월 14일 오후 9:00 - A: x": 0,
 	} {
-		if _, r, err := translate(t, put(t, "chat.txt", []byte(text)), Options{}); err != nil || len(r.Doubts) != doubts {
+		if _, r, err := translate(t, put(t, "chat.txt", []byte(text+"\n")), Options{}); err != nil || len(r.Doubts) != doubts {
 			t.Errorf("%s: %q %v", text, r.Doubts, err)
 		}
 	}
@@ -427,6 +427,29 @@ func TestANumberedFileIsTheSameConversation(t *testing.T) {
 	for _, name := range []string{"(1).txt", "Nora (2024).txt", "Nora (1) and Tom.txt"} {
 		if got := unnumbered(name); got != name {
 			t.Errorf("%s becomes %s", name, got)
+		}
+	}
+}
+
+// The beginning of a message that is cut off is no part of the message before it, and a last line that may be cut is said.
+func TestAChatThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		chat, last   string
+		left, doubts int
+	}{
+		{"15.03.24, 08:00 - Nora: Good morning\n15.03.24, 08:0", "Good morning", 1, 0},
+		{"15.03.24, 08:00 - Nora: Good morning\n15.03.24", "Good morning", 1, 0},
+		{"15.03.24, 08:00 - Nora: Good morning\n15.03.24, 08:0\n", `Good morning\n15.03.24, 08:0`, 0, 0},
+		{"15.03.24, 08:00 - Nora: My list\n15", `My list\n15`, 0, 1},
+		{"[3/15/24, 8:00:00 AM] Nora: Good morning\r\n\u200e[3/15/24, 8:0", "Good morning", 1, 0},
+		{"15.03.24, 08:00 - Nora: Good morning\n15.03.24, 08:05 - Nora: He", "He", 0, 1},
+		{"15.03.24, 08:00 - Nora: Good morning\n15.03.24, 08:05 - Nora: Hello\n", "Hello", 0, 0},
+	} {
+		lines, r, err := translate(t, put(t, "chat.txt", []byte(tt.chat)), Options{})
+		if err != nil || !strings.Contains(lines[strings.LastIndex(strings.TrimSpace(lines), "\n")+1:], `"content":"`+tt.last+`"`) ||
+			r.Left["a last line that is cut off"] != tt.left || len(r.Doubts) != tt.doubts {
+			t.Errorf("%q: %v %q %v\n%s", tt.chat, r.Left, r.Doubts, err, lines)
 		}
 	}
 }

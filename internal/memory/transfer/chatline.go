@@ -84,6 +84,23 @@ func letters(text string) string {
 	return strings.ToLower(strings.Join(strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsMark(c) }), " "))
 }
 
+// shapeOf returns a text with a 0 for each number and an a for each word.
+func shapeOf(text string) string {
+	var out []rune
+	for _, c := range strings.TrimLeft(text, madeByProgram+"\ufeff") {
+		switch {
+		case unicode.IsDigit(c):
+			c = '0'
+		case unicode.IsLetter(c), unicode.IsMark(c):
+			c = 'a'
+		}
+		if n := len(out); n == 0 || out[n-1] != c || c != '0' && c != 'a' {
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}
+
 // splitAuthor splits author and text; ok is false for a line of the program.
 func splitAuthor(rest string) (author, text string, ok bool) {
 	author, text, ok = strings.Cut(rest, ":")

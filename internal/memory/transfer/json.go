@@ -68,7 +68,7 @@ func (s *stream) broken(err error) error {
 	case ok:
 		return f
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fault.Wrap(err, fault.Invalid, "%s is cut off after %d bytes, so nothing of it is imported; export it again", s.name, s.InputOffset())
+		return fault.Wrap(err, fault.Invalid, "%s is cut off: it can be read up to byte %d, so nothing of it is imported; export it again", s.name, s.InputOffset())
 	case typed:
 		return fault.Wrap(err, fault.Invalid, "%s has %q of another type than such an export has, near byte %d", s.name, wrong.Field, s.InputOffset())
 	}

@@ -17,6 +17,7 @@ import (
 type whatsApp struct {
 	file, title string
 	layout      string
+	shape       string // of the beginning of a message
 	dates       *dates
 	authors     map[string]int
 }
@@ -64,7 +65,9 @@ func (t *whatsApp) index(r *reading) (pieces []piece, err error) {
 		t.title = stem(r.source.name)
 	}
 	var days [][3]int
+	last, lastFrom := "", int64(0)
 	err = t.lines(r, piece{to: -1}, func(line string, from int64, whole bool) error {
+		last, lastFrom = line, from
 		h, ok := t.head(line, whole)
 		if !ok {
 			if len(pieces) > 0 {
@@ -89,6 +92,14 @@ func (t *whatsApp) index(r *reading) (pieces []piece, err error) {
 	if len(pieces) == 0 {
 		return nil, fault.New(fault.Invalid, "%s has no message with a time, as WhatsApp writes them", t.file)
 	}
+	if !strings.HasSuffix(last, "\n") {
+		if s := shapeOf(last); strings.HasPrefix(t.shape, s) && strings.Count(s, "0") >= len(days[0]) {
+			pieces[len(pieces)-1].to = lastFrom
+			r.left("a last line that is cut off", 1)
+		} else {
+			r.report.Doubts = append(r.report.Doubts, "the file ends within a line: if it is cut off, so is its last message, and a later import of the whole chat adds that again")
+		}
+	}
 	if err := t.dates.decide(r); err != nil {
 		return nil, err
 	}
@@ -106,7 +117,7 @@ func (t *whatsApp) head(line string, whole bool) (chatHead, bool) {
 	}
 	h, ok := parseChatLine(strings.TrimRight(line, "\r\n"))
 	if ok && t.layout == "" {
-		t.layout = h.layout
+		t.layout, t.shape = h.layout, shapeOf(strings.TrimSuffix(strings.TrimRight(line, "\r\n"), h.rest))
 	}
 	return h, ok && h.layout == t.layout
 }
