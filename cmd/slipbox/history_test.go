@@ -89,6 +89,8 @@ func TestImportHistories(t *testing.T) {
 		!strings.Contains(problems, "docs/history.md") {
 		t.Errorf("what is not recognized: exit %d, %s", code, problems)
 	}
+	odd := write(t, "odd.jsonl", `{"role":"user","content":"I keep bees.","timestamp":"2024-01-01T09:00:00Z"}`+"\n")
+	p.prints(t, []string{"notes: 1 message,\n2024-01-01\n"}, "import", odd, "-c", "past", "--dry-run")
 	day := filepath.Join(t.TempDir(), "chat.txt")
 	if err := os.WriteFile(day, []byte("3/4/26, 9:59 AM - Nora: Late.\n"), 0o600); err != nil {
 		t.Fatal(err)

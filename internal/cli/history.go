@@ -262,7 +262,12 @@ func (i *importing) understood(name string, r transfer.Report, h home) error {
 		said = []string{count(r.Notes, "note", "notes")}
 	}
 	if r.From != "" {
-		said = append(said, r.From[:len(time.DateOnly)]+" to "+r.To[:len(time.DateOnly)])
+		days := []string{r.From[:len(time.DateOnly)], r.To[:len(time.DateOnly)]}
+		said = append(said, strings.Join(slices.Compact(days), " to "))
+	}
+	said = slices.DeleteFunc(said, func(part string) bool { return part == "" }) // such as of messages without a conversation
+	if len(said) == 0 {
+		said = []string{"nothing to import"}
 	}
 	lines := []string{fmt.Sprintf("%s is %s: %s", name, r.What, strings.Join(said, ", "))}
 	if len(r.People) > 0 {
