@@ -79,7 +79,7 @@ func doctorData(cfg Settings) Finding {
 	}
 	probe, err := os.CreateTemp(cfg.Data, ".doctor-*")
 	if err != nil {
-		return Finding{Name: "data", State: Bad, Detail: cfg.Data + " cannot be written: " + err.Error(), Fix: "make the user that runs the gateway its owner, or free some space"}
+		return Finding{Name: "data", State: Bad, Detail: cfg.Data + " cannot be written: " + err.Error(), Fix: writableFix + ", or free some space"}
 	}
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
@@ -200,10 +200,16 @@ func askVersion(ctx context.Context, addr string) (version string, err error) {
 	return found.Version, nil
 }
 
+// writableFix says what to do about data that cannot be written or locked.
+const writableFix = "make the user that runs the gateway the owner of the data directory and its files, and mount it writable"
+
 func doctorStore(ctx context.Context, cfg Settings, log *slog.Logger) Finding {
 	st, err := openToolStore(ctx, cfg, log)
 	if fault.Is(err, fault.NotFound) {
 		return Finding{Name: "store", State: OK, Detail: "none yet; the first start creates it"}
+	}
+	if fault.Is(err, fault.Unavailable) {
+		return Finding{Name: "store", State: Bad, Detail: fault.OneLine(err), Fix: writableFix}
 	}
 	if err != nil {
 		return Finding{Name: "store", State: Bad, Detail: fault.OneLine(err), Fix: "restore a backup into an empty data directory (`gateway restore FILE`), or use the build that wrote it"}

@@ -3,6 +3,8 @@ package app
 import (
 	"bytes"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -79,5 +81,19 @@ func TestDoctorNamesThePublicAddress(t *testing.T) {
 		if f := doctorPublicURL(cfg); f.State != c.state || !strings.Contains(f.Detail, c.says) || (f.State == Note) != strings.Contains(f.Fix, "SLIPBOX_PUBLIC_URL") {
 			t.Errorf("%+v: %+v", c, f)
 		}
+	}
+}
+
+// A store that cannot be opened for its owner, mode or mount is not damaged: doctor does not advise to replace it.
+func TestDoctorNamesTheOwnerAndTheMount(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Data = t.TempDir()
+	if err := os.Mkdir(filepath.Join(cfg.Data, databaseFile), 0o500); err != nil { // as root, modes refuse nothing
+		t.Fatal(err)
+	}
+	found := doctorStore(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if found.State != Bad || !strings.Contains(found.Fix, "owner") || !strings.Contains(found.Fix, "mount it writable") || strings.Contains(found.Fix, "restore") {
+		t.Errorf("%+v", found)
 	}
 }
