@@ -22,7 +22,9 @@ func (e *ProblemError) Error() string {
 	text := *cmp.Or(e.Detail, &e.Title)
 	var fields strings.Builder
 	for _, f := range e.Errors {
-		fmt.Fprintf(&fields, "; %s: %s", f.Field, f.Reason)
+		if said := f.Field + ": " + f.Reason; !strings.Contains(text, said) { // the first is often the detail
+			fields.WriteString("; " + said)
+		}
 	}
 	return fmt.Sprintf("slipbox: %d %s: %s%s [request %s]", e.Status, e.Code, text, fields.String(), e.RequestID)
 }

@@ -221,6 +221,11 @@ func compare(t *testing.T, c testCase, returned any, items []any, err error) {
 		t.Errorf("the error is %v", err)
 	default:
 		contains(t, "error", asJSON(problem.Problem), c.Error)
+		for _, f := range problem.Errors {
+			if strings.Count(err.Error(), f.Field+": "+f.Reason) != 1 {
+				t.Errorf("%s has to say once what is wrong with %s", err, f.Field)
+			}
+		}
 	}
 	switch {
 	case c.Items != nil:

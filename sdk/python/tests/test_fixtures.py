@@ -71,6 +71,7 @@ def check(case: dict[str, Any], returned: Any, items: list[Any], error: Exceptio
         assert isinstance(error, ProblemError), repr(error)
         contains(as_json(error.problem), want)
         assert str(want["status"]) in str(error)
+        assert all(str(error).count(f"{e['field']}: {e['reason']}") == 1 for e in want.get("errors", [])), str(error)
     if "items" in case:
         contains([as_json(item) for item in items], case["items"])
     elif want is None:

@@ -36,8 +36,9 @@ class ProblemError(SlipboxError):
 
     def __str__(self) -> str:
         p = self.problem
-        fields = "; ".join(f"{e.field}: {e.reason}" for e in p.errors or [])
         text = p.detail or p.title
+        said = [f"{e.field}: {e.reason}" for e in p.errors or []]
+        fields = "; ".join(s for s in said if s not in text)  # the first is often the detail
         return f"{p.status} {p.code}: {text}" + (f" ({fields})" if fields else "") + f" [request {p.request_id}]"
 
 
