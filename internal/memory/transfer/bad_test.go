@@ -209,6 +209,7 @@ func TestTheWholeFileDecidesHowDatesAreWritten(t *testing.T) {
 		{"an Albanian evening", []string{"13.5.2024, 9:00 e pasdites - A: x"}, []string{"2024-05-13T21:00:00Z"}},
 		{"a Hindi evening", []string{"13/5/2024, 9:00 अपराह्न - A: x"}, []string{"2024-05-13T21:00:00Z"}},
 		{"a Finnish evening", []string{"13.5.2024, 9.00 ap. - A: x", "13.5.2024, 9.00 ip. - A: x"}, []string{"2024-05-13T09:00:00Z", "2024-05-13T21:00:00Z"}},
+		{"the hours of Quebec", []string{"2024-05-13 09 h 00 - A: x", "2024-05-13 21 h 05 - A: x"}, []string{"2024-05-13T09:00:00Z", "2024-05-13T21:05:00Z"}},
 		{"an evening after a word", []string{"13/5/2024 a las 9:00 p. m. - A: x"}, []string{"2024-05-13T21:00:00Z"}},
 		{"twenty-four hours", []string{"13/2/26, 17:45 - A: x", "13/2/26, 5:45 - A: x"}, []string{"2026-02-13T17:45:00Z", "2026-02-13T05:45:00Z"}},
 		{"Thai years", []string{"13/3/2569 09:00 - A: x"}, []string{"2026-03-13T09:00:00Z"}},

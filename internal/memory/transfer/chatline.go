@@ -9,7 +9,7 @@ import (
 
 // chatLine matches the beginning of a message: three numbers of a date, the time, marks of the clock before or after it, and the rest.
 var chatLine = regexp.MustCompile(`^(\[?)(\pN{1,4})([^\pN\n:,]{1,4})(\pN{1,2})([^\pN\n:,]{1,4})(\pN{1,4})([^\pN\n\[\]]{1,20}?)` +
-	`(\pN{1,2})[:.٫](\pN{2})(?:[:.٫](\pN{2}))?([^\pN\n\]:]{0,16}?)(\] ?| [-–] |, )(.*)$`)
+	`(\pN{1,2})(?:[:.٫]|\pZ?h\pZ?)(\pN{2})(?:[:.٫](\pN{2}))?([^\pN\n\]:]{0,16}?)(\] ?| [-–] |, )(.*)$`)
 
 // madeByProgram are the marks before texts that the program wrote itself.
 const madeByProgram = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
