@@ -511,6 +511,31 @@ func TestFilesInterrupted(t *testing.T) {
 	}
 }
 
+// A file whose job was canceled, or is of the collection that was forked, is read when it comes again.
+func TestFilesWithoutJob(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	c := b.Space(t, "scans", "none")
+	const text = "The gate code is quartz."
+	upload := func(ref string) apptest.Response { return b.Upload(t, "one", ref, "code.txt", text) }
+	made := upload(c).Want(http.StatusAccepted)
+	if again := upload(c).Want(http.StatusOK); again.At("job") != nil {
+		t.Errorf("a file that waits gets another job: %s", again.Body)
+	}
+	fork := "/v1/collections/" + b.Call(t, "one", "POST", c+"/clone", `{"name":"fork"}`).Want(http.StatusCreated).Text("id")
+	b.Call(t, "one", "POST", "/v1/jobs/"+made.Text("job.id")+"/cancel", "").Want(http.StatusAccepted)
+	b.RunJobs(t)
+	for _, ref := range []string{c, fork} {
+		again := upload(ref).Want(http.StatusAccepted)
+		b.RunJobs(t)
+		file := b.Call(t, "one", "GET", ref+"/files/"+again.Text("file.id"), "").Want(http.StatusOK)
+		if again.Text("file.id") != made.Text("file.id") || file.Text("state") != "ready" || file.Number("chunks") != 1 {
+			t.Errorf("in %s: %s, then %s", ref, again.Body, file.Body)
+		}
+		upload(ref).Want(http.StatusOK)
+	}
+}
+
 // An application's own ids name the collection of a file, which the upload creates. What an agent has open is no file.
 func TestFilesByIDs(t *testing.T) {
 	t.Parallel()

@@ -42,6 +42,7 @@ type Store interface {
 	memory.Spool
 	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
 	ListCollections(ctx context.Context, s tenant.Scope, q memory.CollectionQuery) ([]memory.Collection, error)
+	ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery) ([]memory.Job, error)
 }
 
 // Parse turns a file into text, by page; document.Child is one.
@@ -227,12 +228,14 @@ func (f *Service) accept(ctx context.Context, s tenant.Scope, c *memory.Collecti
 	}
 	job := memory.Job{ID: id, Kind: memory.JobFile, Stage: memory.StageTask, Payload: raw, Progress: &memory.Progress{}}
 	same, err := f.same(ctx, s, c, name, hash)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Uploaded{}, err
-	case same != nil && same.State != Failed:
-		return Uploaded{File: *same}, nil
-	case same != nil:
+	}
+	if same != nil {
+		kept, err := f.isKept(ctx, s, c, same)
+		if err != nil || kept {
+			return Uploaded{File: *same}, err
+		}
 		return f.again(ctx, s, same, job)
 	}
 
@@ -307,7 +310,17 @@ func (f *Service) same(ctx context.Context, s tenant.Scope, c *memory.Collection
 	return nil, err
 }
 
-// again enqueues the job of a file that could not be read.
+// isKept reports whether a file is read, or a job of the collection will. It has none if it was forked while its job was to come, or if that
+// was canceled or ran out of tries.
+func (f *Service) isKept(ctx context.Context, s tenant.Scope, c *memory.Collection, file *File) (bool, error) {
+	if file.State == Ready || file.State == Failed {
+		return file.State == Ready, nil
+	}
+	jobs, err := f.store.ListJobs(ctx, s, memory.JobQuery{Collection: c.ID, Notes: []uuid.UUID{file.ID}, Unended: true})
+	return slices.ContainsFunc(jobs, func(j memory.Job) bool { return j.Kind == memory.JobFile }), err
+}
+
+// again enqueues the job of a file that was not read.
 func (f *Service) again(ctx context.Context, s tenant.Scope, file *File, job memory.Job) (Uploaded, error) {
 	out := Uploaded{File: *file, Job: &job}
 	out.File.State, out.File.Error, job.Note = Queued, "", file.ID
