@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -239,5 +240,34 @@ func TestForksRefused(t *testing.T) {
 			t.Parallel()
 			b.Call(t, "one", x.method, c+x.path, x.body).Refused(x.status, x.code, x.field)
 		})
+	}
+}
+
+// An erasure in a fork names those to which merges took the note: the base, and forks beside it, also by way of another one.
+func TestErasureNamesWhereANoteStays(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	base := b.Space(t, "base", "none")
+	b.Call(t, "one", "POST", base+"/notes", `{"content":"one"}`).Want(http.StatusCreated)
+	for _, name := range []string{"f", "g", "h", "idle"} {
+		b.Call(t, "one", "POST", base+"/clone", `{"name":"`+name+`"}`).Want(http.StatusCreated)
+	}
+	id := b.Call(t, "one", "POST", "/v1/collections/f/notes", `{"content":"secret"}`).Want(http.StatusCreated).Text("note.id")
+	b.Call(t, "one", "POST", "/v1/collections/g/merge", `{"from":"f"}`).Want(http.StatusOK)
+	b.Call(t, "one", "POST", "/v1/collections/h/merge", `{"from":"g"}`).Want(http.StatusOK)
+	names := func(got apptest.Response) string {
+		var out []string
+		for i := range got.Length("kept") {
+			out = append(out, got.Text(fmt.Sprintf("kept.%d.name", i)))
+		}
+		slices.Sort(out)
+		return strings.Join(out, " ")
+	}
+	if got := names(b.Call(t, "one", "DELETE", "/v1/collections/f/notes/"+id+"?erase=true", "").Want(http.StatusOK)); got != "g h" {
+		t.Errorf("kept in %q", got)
+	}
+	b.Call(t, "one", "POST", base+"/merge", `{"from":"h"}`).Want(http.StatusOK)
+	if got := names(b.Call(t, "one", "DELETE", "/v1/collections/g/notes/"+id+"?erase=true", "").Want(http.StatusOK)); got != "base h" {
+		t.Errorf("then in %q", got)
 	}
 }

@@ -1421,7 +1421,7 @@ type ErasureReport struct {
 	// Jobs Jobs that are gone, or whose result is.
 	Jobs int64 `json:"jobs"`
 
-	// Kept Collections where something is left to erase. Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it. Collections that this one was forked from: a merge has taken the note, or what was derived from it, there.
+	// Kept Collections where something is left to erase. Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it. Collections that this one was forked from, and their other forks: a merge has taken the note, or what was derived from it, there.
 	Kept []ErasureKept `json:"kept"`
 
 	// Reviews Reviews that are gone.

@@ -745,7 +745,7 @@ func (f *Service) erase(ctx context.Context, s tenant.Scope, id uuid.UUID, views
 		out.Versions, out.Jobs, out.Reviews = out.Versions+erased.Versions, out.Jobs+erased.Jobs, out.Reviews+erased.Reviews
 	}
 	var err error
-	out.Kept, err = f.notes.HeldAbove(ctx, s, &c, out.Gone)
+	out.Kept, err = f.notes.HeldElsewhere(ctx, s, &c, out.Gone)
 	return out, err
 }
 

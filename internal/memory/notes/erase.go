@@ -22,8 +22,8 @@ type Erasure struct {
 	Rewritten []uuid.UUID // notes that stay, of which only the current version is left
 	memory.Erased
 	Waiting []uuid.UUID // jobs that erase the earlier versions of summaries when these are made again
-	// Kept are collections where something stays: forks of others, what was derived from the note; those that this one was forked
-	// from, notes that a merge has taken there.
+	// Kept are collections where something stays: forks of others, what was derived from the note; relatives of this fork
+	// to which a merge has taken notes.
 	Kept []KeptIn
 }
 
@@ -81,34 +81,67 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 			return out, err
 		}
 	}
-	above, err := n.HeldAbove(ctx, s, &c, out.Gone)
+	above, err := n.HeldElsewhere(ctx, s, &c, out.Gone)
 	out.Kept = append(out.Kept, above...)
 	return out, err
 }
 
-// HeldAbove returns those of the collections that one was forked from in which any of some notes is visible: a merge took it there.
-func (n *Service) HeldAbove(ctx context.Context, s tenant.Scope, c *memory.Collection, notes []uuid.UUID) (out []KeptIn, err error) {
-	for id := c.Parent; id != uuid.Nil; {
-		v, err := n.store.OpenView(ctx, s, id.String(), memory.At{})
+// HeldElsewhere returns the relatives of a fork that hold any of some notes themselves, since a merge took it there: those that it was forked
+// from, and their other forks.
+func (n *Service) HeldElsewhere(ctx context.Context, s tenant.Scope, c *memory.Collection, notes []uuid.UUID) (out []KeptIn, err error) {
+	top := *c
+	for top.Parent != uuid.Nil {
+		v, err := n.store.OpenView(ctx, s, top.Parent.String(), memory.At{})
 		if fault.Is(err, fault.NotFound) {
 			break // it is out of reach, and so are those above it
 		}
 		if err != nil {
-			return out, err
+			return nil, err
 		}
-		for some := range slices.Chunk(notes, memory.MaxPage) {
-			found, err := n.store.Notes(ctx, s, v, some, memory.ReadOptions{})
-			if err != nil {
-				return out, err
-			}
-			if len(found) > 0 {
-				out = append(out, KeptIn{v.Collection.ID, v.Collection.Name})
-				break
-			}
+		top = v.Collection
+	}
+	if top.ID == c.ID || len(notes) == 0 {
+		return nil, nil
+	}
+	tree, err := n.withForks(ctx, s, top)
+	if err != nil {
+		return nil, err
+	}
+	for i := range tree {
+		r := &tree[i]
+		if r.ID == c.ID || r.Parent != uuid.Nil && r.Head == r.ParentRevision { // it has written nothing
+			continue
 		}
-		id = v.Collection.Parent
+		held, err := n.holds(ctx, s, r, notes)
+		if err != nil {
+			return nil, err
+		}
+		if held {
+			out = append(out, KeptIn{r.ID, r.Name})
+		}
 	}
 	return out, nil
+}
+
+// holds reports whether any of some notes is visible in a collection that has written it itself.
+func (n *Service) holds(ctx context.Context, s tenant.Scope, c *memory.Collection, notes []uuid.UUID) (bool, error) {
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	if fault.Is(err, fault.NotFound) {
+		return false, nil // it is gone meanwhile
+	}
+	if err != nil {
+		return false, err
+	}
+	for some := range slices.Chunk(notes, memory.MaxPage) {
+		found, err := n.store.Notes(ctx, s, v, some, memory.ReadOptions{})
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(found, func(n memory.Note) bool { return n.Layer == c.ID }) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // checkErasable finds out whether a note can be erased where it is.

@@ -3265,7 +3265,7 @@ export interface components {
             reviews: number;
             /** @description Jobs that erase the earlier versions of summaries and profiles, which a policy makes again first. */
             waiting: string[];
-            /** @description Collections where something is left to erase. Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it. Collections that this one was forked from: a merge has taken the note, or what was derived from it, there. */
+            /** @description Collections where something is left to erase. Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it. Collections that this one was forked from, and their other forks: a merge has taken the note, or what was derived from it, there. */
             kept: components["schemas"]["ErasureKept"][];
         };
         ErasureKept: {

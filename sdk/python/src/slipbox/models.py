@@ -1794,7 +1794,7 @@ class ErasureReport(Model):
     """
     kept: list[ErasureKept]
     """
-    Collections where something is left to erase. Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it. Collections that this one was forked from: a merge has taken the note, or what was derived from it, there.
+    Collections where something is left to erase. Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it. Collections that this one was forked from, and their other forks: a merge has taken the note, or what was derived from it, there.
     """
 
 
