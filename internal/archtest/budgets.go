@@ -6,8 +6,8 @@ func Budgets() map[string]int {
 	return map[string]int{
 		"cmd":                                       1050,
 		"cmd/eval":                                  1350,
-		"internal/cli":                              7295,
-		"internal/app":                              4080,
+		"internal/cli":                              7300,
+		"internal/app":                              4090,
 		"internal/config":                           1030,
 		"internal/api":                              11150,
 		"internal/api/mem0":                         2800,

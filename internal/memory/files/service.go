@@ -310,8 +310,8 @@ func (f *Service) same(ctx context.Context, s tenant.Scope, c *memory.Collection
 	return nil, err
 }
 
-// isKept reports whether a file is read, or a job of the collection will. It has none if it was forked while its job was to come, or if that
-// was canceled or ran out of tries.
+// isKept reports whether a file is read, or a job of the collection will. It has none if it was forked while its job was to come,
+// or if that was canceled or ran out of tries.
 func (f *Service) isKept(ctx context.Context, s tenant.Scope, c *memory.Collection, file *File) (bool, error) {
 	if file.State == Ready || file.State == Failed {
 		return file.State == Ready, nil

@@ -86,8 +86,8 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 	return out, err
 }
 
-// HeldElsewhere returns the relatives of a fork that hold any of some notes themselves, since a merge took it there: those that it was forked
-// from, and their other forks.
+// HeldElsewhere returns the relatives of a fork that hold any of some notes themselves, since a merge took it there: those that it
+// was forked from, and their other forks.
 func (n *Service) HeldElsewhere(ctx context.Context, s tenant.Scope, c *memory.Collection, notes []uuid.UUID) (out []KeptIn, err error) {
 	top := *c
 	for top.Parent != uuid.Nil {
