@@ -382,7 +382,7 @@ func TestMessagesOfOtherPrograms(t *testing.T) {
 	for _, text := range []string{
 		`{"messages":[{"sender_name":"J\u00c3\u00bcrgen","timestamp_ms":1700000000000,"content":"Gr\u00c3\u00bc\u00c3\u009fe"}]}`,
 		`{"threadName":"a","messages":[{"senderName":"Jürgen","timestamp":1700000000000,"text":"Grüße"}]}`,
-		`{"messages":[{"from":"Jürgen","date":"2023-11-14T22:13:20Z","text":"Grüße"}]}`,
+		`{"messages":[{"from":"Jürgen","date":"2023-11-14T22:13:20Z","text":"Grüße","attachments":["x.png"],"embeds":{},"share":true}]}`,
 		`{"messages":[{"sender":{"name":"Jürgen"},"created_at":1700000000,"content":"Grüße"}]}`,
 		`{"messages":[{"author":"Jürgen","timestamp":"2023-11-14T23:13:20+01:00","content":[{"type":"text","text":"Grüße"}]}]}`,
 		`[{"sender":"Jürgen","timestamp":1700000000,"text":"Grüße"}]`,
@@ -452,5 +452,25 @@ func TestAChatThatIsCutOff(t *testing.T) {
 			r.Left["a last line that is cut off"] != tt.left || len(r.Doubts) != tt.doubts {
 			t.Errorf("%q: %v %q %v\n%s", tt.chat, r.Left, r.Doubts, err, lines)
 		}
+	}
+}
+
+// A place, a contact or a link that somebody sent without words is what the message says.
+func TestWhatIsSentWithoutWords(t *testing.T) {
+	t.Parallel()
+	const head = `{"id":1,"type":"message","date":"2026-03-13T09:00:00","date_unixtime":"1773388800","from":"Zoë 🐝","from_id":"user1","text":"",`
+	for more, want := range map[string]string{
+		`"location_information":{"latitude":52.5,"longitude":13.4}`:                                                   "52.5, 13.4",
+		`"location_information":{"latitude":52.5,"longitude":13.4},"place_name":"Kiln Café","address":"Main St 1"`:    "Kiln Café, Main St 1",
+		`"contact_information":{"first_name":"Tom","last_name":"","phone_number":"+491"},"contact_vcard":"(not set)"`: "Tom +491",
+	} {
+		chat := `{"name":"Zoë 🐝","type":"personal_chat","id":7,"messages":[` + head + more + `}]}`
+		if out, _, err := translate(t, put(t, "result.json", []byte(chat)), Options{}); err != nil || !strings.Contains(out, `"content":"`+want+`"`) {
+			t.Errorf("%s: %s %v", more, out, err)
+		}
+	}
+	const shared = `{"messages":[{"sender_name":"Nora","timestamp_ms":1773388801000,"share":{"link":"https://example.com","share_text":"Gr\u00c3\u00bc\u00c3\u009fe"}}],"title":"Nora"}`
+	if out, _, err := translate(t, put(t, "message_1.json", []byte(shared)), Options{}); err != nil || !strings.Contains(out, `"content":"Grüße\nhttps://example.com"`) {
+		t.Errorf("a link: %s %v", out, err)
 	}
 }

@@ -35,10 +35,9 @@ type authored struct {
 	Created    json.RawMessage `json:"created_at"`
 	Content    json.RawMessage `json:"content"`
 	Text       json.RawMessage `json:"text"`
-	Embeds     []embed         `json:"embeds"`
-	Files      []struct {
-		Name string `json:"fileName"`
-	} `json:"attachments"`
+	Embeds     json.RawMessage `json:"embeds"`
+	Files      json.RawMessage `json:"attachments"`
+	Share      json.RawMessage `json:"share"`
 }
 
 // embed is a card of Discord: what a bot says, or a look at what a link leads to.
@@ -127,13 +126,20 @@ func (m *authored) at(zone *time.Location) time.Time {
 func (m *authored) words() string {
 	said := cmp.Or(contentOf(m.Content), contentOf(m.Text))
 	if m.SenderName != "" {
-		return repaired(said)
+		var share struct {
+			Link string `json:"link"`
+			Text string `json:"share_text"`
+		}
+		_ = json.Unmarshal(m.Share, &share) // in other programs, it is something else
+		return repaired(cmp.Or(said, joined([]string{share.Text, share.Link}, "\n")))
 	}
 	if said != "" && !m.by().Bot {
 		return said // an embed is of a link in it
 	}
+	var embeds []embed
+	_ = json.Unmarshal(m.Embeds, &embeds)
 	parts := []string{said}
-	for _, e := range m.Embeds {
+	for _, e := range embeds {
 		parts = append(parts, e.Title, e.Description)
 		for _, f := range e.Fields {
 			parts = append(parts, joined([]string{f.Name, f.Value}, ": "))
@@ -152,9 +158,15 @@ func (t *messages) message(m *authored, zone *time.Location) message {
 	if by.Bot {
 		out.role = "assistant"
 	}
+	var attached []struct {
+		Name string `json:"fileName"`
+	}
+	_ = json.Unmarshal(m.Files, &attached)
 	var files []string
-	for _, f := range m.Files {
-		files = append(files, label(f.Name))
+	for _, f := range attached {
+		if name := label(f.Name); name != "" {
+			files = append(files, name)
+		}
 	}
 	if len(files) > 0 {
 		out.attributes["files"] = files

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"cmp"
+	"encoding/json"
 	"html"
 	"path"
 	"regexp"
@@ -55,8 +56,8 @@ type slackMessage struct {
 		Title string `json:"title"`
 	} `json:"files"`
 
-	Blocks      []slackBlock      `json:"blocks"`
-	Attachments []slackAttachment `json:"attachments"`
+	Blocks      json.RawMessage `json:"blocks"`
+	Attachments json.RawMessage `json:"attachments"`
 }
 
 // spoken are the subtypes of what somebody says; the others are notices.

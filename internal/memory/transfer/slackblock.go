@@ -38,10 +38,13 @@ type slackAttachment struct {
 
 // said returns what a message says, in Slack's marks. Its text repeats its blocks; a look at a link is not what somebody said.
 func (m *slackMessage) said() string {
-	parts := []string{cmp.Or(m.Text, saidBlocks(m.Blocks, "\n"))}
+	var blocks []slackBlock
+	var attachments []slackAttachment
+	_, _ = json.Unmarshal(m.Blocks, &blocks), json.Unmarshal(m.Attachments, &attachments) // a part that a bot wrote otherwise is left out
+	parts := []string{cmp.Or(m.Text, saidBlocks(blocks, "\n"))}
 	own := parts[0] != ""
-	for i := range m.Attachments {
-		if a := &m.Attachments[i]; !own || a.From == "" {
+	for i := range attachments {
+		if a := &attachments[i]; !own || a.From == "" {
 			parts = append(parts, a.said())
 		}
 	}

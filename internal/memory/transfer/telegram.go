@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -26,8 +27,18 @@ type telegramMessage struct {
 	File     string          `json:"file_name"`
 	Sticker  string          `json:"sticker_emoji"`
 	Forward  string          `json:"forwarded_from"`
-	Location json.RawMessage `json:"location_information"`
-	Poll     *struct {
+	Place    string          `json:"place_name"`
+	Address  string          `json:"address"`
+	Location *struct {
+		Latitude  json.Number `json:"latitude"`
+		Longitude json.Number `json:"longitude"`
+	} `json:"location_information"`
+	Contact struct {
+		First string `json:"first_name"`
+		Last  string `json:"last_name"`
+		Phone string `json:"phone_number"`
+	} `json:"contact_information"`
+	Poll *struct {
 		Question json.RawMessage `json:"question"`
 	} `json:"poll"`
 }
@@ -165,7 +176,11 @@ func (m *telegramMessage) words() string {
 	if m.Poll != nil {
 		return telegramText(m.Poll.Question)
 	}
-	return m.Sticker
+	place := joined([]string{m.Place, m.Address}, ", ")
+	if place == "" && m.Location != nil {
+		place = m.Location.Latitude.String() + ", " + m.Location.Longitude.String()
+	}
+	return cmp.Or(m.Sticker, place, joined([]string{m.Contact.First, m.Contact.Last, m.Contact.Phone}, " "))
 }
 
 func telegramText(raw json.RawMessage) string {
