@@ -21,7 +21,8 @@ export class SlipboxError extends Error {
   constructor(status: number, problem: Problem | undefined, retryAfter?: number, requestId?: string) {
     const fields = problem?.errors ?? []
     const told = problem?.detail ?? problem?.title ?? `the gateway answered ${status}`
-    super(fields.length === 0 ? told : `${told} (${fields.map(f => `${f.field}: ${f.reason}`).join('; ')})`)
+    const more = fields.map(f => `${f.field}: ${f.reason}`).filter(said => !told.includes(said)) // the first is often the detail
+    super(more.length === 0 ? told : `${told} (${more.join('; ')})`)
     this.name = 'SlipboxError'
     this.status = status
     this.code = problem?.code ?? 'unknown'
