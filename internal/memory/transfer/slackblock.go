@@ -31,8 +31,8 @@ type slackAttachment struct {
 	From     string       `json:"from_url"`
 	Blocks   []slackBlock `json:"blocks"`
 	Fields   []struct {
-		Title string `json:"title"`
-		Value string `json:"value"`
+		Title string          `json:"title"`
+		Value json.RawMessage `json:"value"` // a text, or a number
 	} `json:"fields"`
 }
 
@@ -54,7 +54,7 @@ func (m *slackMessage) said() string {
 func (a *slackAttachment) said() string {
 	parts := []string{a.Pretext, a.Title, cmp.Or(a.Text, saidBlocks(a.Blocks, "\n"))}
 	for _, f := range a.Fields {
-		parts = append(parts, joined([]string{f.Title, f.Value}, ": "))
+		parts = append(parts, joined([]string{f.Title, scalar(f.Value)}, ": "))
 	}
 	return cmp.Or(joined(parts, "\n"), a.Fallback)
 }
