@@ -69,21 +69,40 @@ func (m *serversBench) searchUntilReady(b *testing.B, g *process, c uuid.UUID, b
 	}
 }
 
+// loadedIndex is what a gateway says of the index of a collection once it is loaded.
+type loadedIndex struct {
+	State string  `json:"state"`
+	Notes float64 `json:"notes"`
+	Bytes float64 `json:"bytes"`
+}
+
+// loaded waits until a gateway has loaded the index of a collection. Searches are answered by a scan meanwhile.
+func (m *serversBench) loaded(b *testing.B, g *process, c uuid.UUID) loadedIndex {
+	b.Helper()
+	for deadline := time.After(5 * time.Minute); ; {
+		var out struct {
+			Index loadedIndex `json:"index"`
+		}
+		answer := must[[]byte](b)(m.call(g, http.MethodGet, "/v1/collections/"+c.String(), nil, http.StatusOK))
+		if err := json.Unmarshal(answer, &out); err != nil {
+			b.Fatal(err)
+		}
+		if out.Index.State == "ready" {
+			return out.Index
+		}
+		select {
+		case <-deadline:
+			b.Fatalf("the index is %q", out.Index.State)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
 // memory reports the memory of a collection's index and of the gateway that holds it.
 func (m *serversBench) memory(b *testing.B, g *process, c uuid.UUID, name string) {
 	b.Helper()
-	var out struct {
-		Index struct {
-			State string  `json:"state"`
-			Notes float64 `json:"notes"`
-			Bytes float64 `json:"bytes"`
-		} `json:"index"`
-	}
-	answer := must[[]byte](b)(m.call(g, http.MethodGet, "/v1/collections/"+c.String(), nil, http.StatusOK))
-	if err := json.Unmarshal(answer, &out); err != nil || out.Index.State != "ready" {
-		b.Fatalf("the index is %q: %v", out.Index.State, err)
-	}
-	values := map[string]float64{"B/note": out.Index.Bytes / out.Index.Notes, "MiB-index": out.Index.Bytes / (1 << 20)}
+	index := m.loaded(b, g, c)
+	values := map[string]float64{"B/note": index.Bytes / index.Notes, "MiB-index": index.Bytes / (1 << 20)}
 	if status, err := os.ReadFile("/proc/" + strconv.Itoa(g.pid) + "/status"); err == nil {
 		values["MiB-resident"] = float64(procKilobytes(string(status), "VmRSS:")) / 1024
 	}

@@ -227,7 +227,7 @@ func (m *serversBench) gateway(b *testing.B, s *site, settings ...string) *proce
 	cmd := exec.Command(m.binary, "serve")
 	cmd.Env = slices.Concat([]string{
 		"HOME=" + os.Getenv("HOME"), "DATABASE_URL=" + s.database.URL, "SLIPBOX_WRAPPING_KEY=" + benchSecret,
-		"SLIPBOX_ADDR=127.0.0.1:0", "SLIPBOX_EMBEDDER=hash", "SLIPBOX_LOG_FORMAT=json",
+		"SLIPBOX_ADDR=127.0.0.1:0", "SLIPBOX_EMBEDDER=hash", "SLIPBOX_LOG_FORMAT=json", "SLIPBOX_REQUESTS_PER_SECOND=1000000",
 	}, settings)
 	p := &process{Process: commandtest.Start(b, cmd), pid: cmd.Process.Pid}
 	b.Cleanup(func() { p.stop(b) })
@@ -276,7 +276,7 @@ func (s *site) call(p *process, method, path string, body any, want int) ([]byte
 // addOverHTTP adds one of the texts through a gateway.
 func (s *site) addOverHTTP(p *process, c uuid.UUID, i int) error {
 	_, err := s.call(p, http.MethodPost, "/v1/collections/"+c.String()+"/notes",
-		map[string]any{"content": s.texts[i%len(s.texts)], "infer": false}, http.StatusCreated)
+		map[string]any{"content": s.texts[i%len(s.texts)], "infer": false, "on_duplicate": "keep"}, http.StatusCreated)
 	return err
 }
 

@@ -45,6 +45,7 @@ func (m *serversBench) warm(b *testing.B, c uuid.UUID, gateways ...*process) {
 	b.Helper()
 	for _, g := range gateways {
 		m.searchUntilReady(b, g, c, map[string]any{"query": "warm"})
+		m.loaded(b, g, c)
 	}
 }
 
