@@ -38,7 +38,8 @@ export function useLive(ref: string): { now: Schemas['Collection'] | undefined; 
         } catch (error) {
           if (control.signal.aborted) return
           if (error instanceof SlipboxError && error.status === 401) refused(error)
-          if (error instanceof SlipboxError && error.status < 500 && error.status !== 429 && error.status !== 422) return // 422: it was restored to an earlier state
+          // Others pass: a copy begins at a later revision when it is filled (410), a restored store ends at an earlier one (422).
+          if (error instanceof SlipboxError && [401, 403, 404].includes(error.status)) return
           setAway(error instanceof ConnectionError)
         }
         await sleep(pause * (1 + Math.random() / 4), control.signal)
