@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { daysBefore } from './days.ts'
 import { Add } from './forms.tsx'
-import { kinds } from './jobs.tsx'
+import { ended, kinds } from './jobs.tsx'
 import { usePages } from './pages.ts'
 import { Problem, Read, Text, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
@@ -96,7 +96,7 @@ function Failed({ last }: { last: readonly Schemas['Collection'][] }) {
   const read = useLoad(async signal => {
     // Work that waits for its next try or is in it, such as while a model is down, has the error of its last one.
     const lists = await Promise.all((['failed', 'dead', 'queued', 'running'] as const).map(state => api.call('get', '/v1/jobs', { signal, query: { state, limit: 20 } })))
-    const found = new Map(lists.flatMap(l => l.items).filter(j => j.error || (j.state !== 'queued' && j.state !== 'running')).map(j => [j.id, j]))
+    const found = new Map(lists.flatMap(l => l.items).filter(j => j.error || ended(j)).map(j => [j.id, j]))
     return [...found.values()].sort((a, b) => b.created_at.localeCompare(a.created_at)).slice(0, 6)
   }, [], useBeat(pulse))
   const called = useCalled(last, (read.data ?? []).map(j => j.collection))
@@ -109,7 +109,7 @@ function Failed({ last }: { last: readonly Schemas['Collection'][] }) {
           {jobs.map(j => (
             <li key={j.id}>
               <a class="cover" href={j.collection ? formatRoute({ collection: j.collection, tab: 'jobs' }) : formatRoute({ gateway: true })}>{j.error ? reveal(j.error) : kinds[j.kind] ?? j.kind}</a>
-              <span class="soft small">{j.collection && <bdi>{called(j.collection)}</bdi>}</span><span class="soft small adds">{kinds[j.kind] ?? j.kind}{(j.state === 'queued' || j.state === 'running') && ', is tried again'}</span><span class="soft small">{formatAgo(j.created_at, Date.now())}</span>
+              <span class="soft small">{j.collection && <bdi>{called(j.collection)}</bdi>}</span><span class="soft small adds">{kinds[j.kind] ?? j.kind}{!ended(j) && ', is tried again'}</span><span class="soft small">{formatAgo(j.created_at, Date.now())}</span>
             </li>
           ))}
         </ul>

@@ -59,7 +59,8 @@ export const kinds: Record<string, string> = {
   copy: 'copy', adopt: 'adopt', remove: 'remove', reembed: 'new vectors', erase: 'erase', file: 'read a file',
 }
 
-const ended = (j: Schemas['Job']): boolean => ['done', 'failed', 'dead', 'cancelled'].includes(j.state)
+/** Whether no try of a job comes any more. */
+export const ended = (j: Schemas['Job']): boolean => ['done', 'failed', 'dead', 'cancelled'].includes(j.state)
 
 function Row({ job: j, collection, again }: { job: Schemas['Job']; collection: string; again: () => void }) {
   const { api } = useShared()

@@ -266,8 +266,9 @@ func startsSentence(word string) bool {
 	if i := strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }); i >= 0 {
 		word = word[:i] // I'm
 	}
-	for lang := range stopWords {
-		if IsStopWord(word, lang) {
+	word = Fold(word)
+	for _, words := range stopWords {
+		if words[word] {
 			return true
 		}
 	}

@@ -79,23 +79,17 @@ type loadedIndex struct {
 // loaded waits until a gateway has loaded the index of a collection. Searches are answered by a scan meanwhile.
 func (m *serversBench) loaded(b *testing.B, g *process, c uuid.UUID) loadedIndex {
 	b.Helper()
-	for deadline := time.After(5 * time.Minute); ; {
-		var out struct {
-			Index loadedIndex `json:"index"`
-		}
+	var out struct {
+		Index loadedIndex `json:"index"`
+	}
+	g.Await(b, "the index is loaded", func() bool {
 		answer := must[[]byte](b)(m.call(g, http.MethodGet, "/v1/collections/"+c.String(), nil, http.StatusOK))
 		if err := json.Unmarshal(answer, &out); err != nil {
 			b.Fatal(err)
 		}
-		if out.Index.State == "ready" {
-			return out.Index
-		}
-		select {
-		case <-deadline:
-			b.Fatalf("the index is %q", out.Index.State)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+		return out.Index.State == "ready"
+	})
+	return out.Index
 }
 
 // memory reports the memory of a collection's index and of the gateway that holds it.
