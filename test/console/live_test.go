@@ -56,7 +56,12 @@ func TestLive(t *testing.T) {
 		running.querySelector('[data-label="Took"]').textContent = ""
 		running.querySelector('[data-label="Do"]').replaceChildren(Object.assign(document.createElement("button"), {textContent: "Cancel"}))
 		row.after(running)
-		const same = running.offsetHeight === row.offsetHeight
+		const progress = running.querySelector("progress")
+		const places = new Set(["queued", "running", "done", "failed", "given up", "cancelled"].map(word => {
+			running.querySelector(".state").textContent = word
+			return progress?.getBoundingClientRect().left
+		}))
+		const same = running.offsetHeight === row.offsetHeight && places.size === 1
 		running.remove()
 		return same
 	})`))
