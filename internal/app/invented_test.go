@@ -21,7 +21,7 @@ var inventive = []struct {
 }{
 	{
 		"I moved to Tromsø in May, and I pay 1,150 for two rooms.", []string{"Nora moved to Tromsø in May and pays 1150 for 2 rooms."},
-		[]string{"Nora moved to Tromsø with Erik.", "Nora moved to Tromsø and pays 1900.", "Somebody keeps tortoises."}, []string{"Tromsø", "two rooms"}, []string{"Bergen", "1,900", "tortoises"},
+		[]string{"Nora moved to Tromsø with Erik.", "Nora moved to Tromsø and pays 1900.", "Somebody keeps tortoises."}, []string{"Tromsø", "two rooms"}, []string{"Bodø", "1,900", "tortoises"},
 	},
 	{
 		"Ich habe im Sommer bei Zeiss in Jena angefangen.", []string{"Nora hat im Sommer bei Zeiss in Jena angefangen."},

@@ -43,7 +43,7 @@ func TestModelTakesUp(t *testing.T) {
 func TestModelTakesUpASummary(t *testing.T) {
 	t.Parallel()
 	model := llmtest.New(t)
-	const written = "Ann keeps bees, and the ferry leaves at seven."
+	const written = "The person keeps bees, and the ferry leaves at seven."
 	model.Handle(memgpt.CallSummary, func(llmtest.Request) llmtest.Reply { return llmtest.JSON(memgpt.Summary{Summary: written}) })
 	data := t.TempDir()
 	g := startGateway(t, func(c *Settings) { c.Data = data })

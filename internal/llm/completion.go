@@ -407,6 +407,9 @@ func (r *reply) check(schema *answerSchema, required []string, c *memory.Call) (
 	if err != nil {
 		return nil, err
 	}
+	if echo := c.Echo(checked); echo != "" {
+		return nil, problem{short: "it repeats the example", full: echo + " is from the example, and not in the data; write only what the data says"}
+	}
 	if c.Check != nil {
 		if err := c.Check(checked); err != nil {
 			return nil, problem{short: "refused by the call's own check", full: err.Error()}

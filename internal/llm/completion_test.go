@@ -173,6 +173,7 @@ func TestRepair(t *testing.T) {
 		shown string
 	}{
 		"schema":     {llmtest.WrongSchema(), "none of the properties"},
+		"example":    {llmtest.Text(`{"keywords":["bees","Oslo"],"context":"x","tags":[]}`), "oslo is from the example"},
 		"type":       {llmtest.Text(`{"keywords":"bees","context":"x","tags":[]}`), "/keywords"},
 		"refusal":    {llmtest.Refusal("I cannot help with bees."), "I cannot help with bees."},
 		"no choices": {llmtest.NoChoices(), "empty"},

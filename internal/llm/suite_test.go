@@ -115,7 +115,7 @@ var collection = uuid.MustParse("00000000-0000-0000-0000-0000000000c0")
 
 func analyzeCall() memory.Call {
 	return memory.Call{
-		Name: "analyze", Version: "amem/analyze@1", System: "Describe the note.", Prompt: "The note: bees survive frost in straw.",
+		Name: "analyze", Version: "amem/analyze@1", System: `Describe the note. Example: {"context": "Ann is in Oslo."}`, Prompt: "The note: bees survive frost in straw.",
 		Schema: analyzeSchema, Temperature: 0.7, MaxTokens: 1000, Collection: collection,
 		Needs: []string{"keywords", "context", "tags"},
 	}

@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text"
 	"github.com/slipboxhq/slipbox/internal/text/quote"
 )
 
@@ -34,6 +37,29 @@ type Call struct {
 	Lenient    func(said string) json.RawMessage
 	Check      func(answer json.RawMessage) error // beyond the schema; an error asks for the one repair
 	Collection uuid.UUID                          // for accounting
+}
+
+// exampleNames are whom and what the prompts' examples are about. [TestExampleNames] finds those that are missing.
+var exampleNames = []string{"ann", "anna", "eva", "rex", "fjord", "bergen", "oslo", "小安", "杭州"}
+
+// exampleText is a text of a prompt's example that is too long to be the same by chance.
+var exampleText = regexp.MustCompile(`"[^"{}]{30,}"`)
+
+// Echo returns what an answer has from the example in its instructions and not from the material: a name, or a whole text. Small
+// models tell it as if it had been said. "": nothing.
+func (c *Call) Echo(answer json.RawMessage) string {
+	shown, told, said := text.Words(c.System), text.Words(string(answer)), text.Words(c.Prompt)
+	for _, name := range exampleNames {
+		if slices.Contains(shown, name) && slices.Contains(told, name) && !slices.Contains(said, name) {
+			return name
+		}
+	}
+	for _, s := range exampleText.FindAllString(c.System, -1) {
+		if strings.Contains(string(answer), s) && !strings.Contains(c.Prompt, s) {
+			return s
+		}
+	}
+	return ""
 }
 
 // Answer is a checked answer.

@@ -344,13 +344,13 @@ func TestOSMerge_C220(t *testing.T) {
 	match := func(t *testing.T, w *world) float64 {
 		t.Helper()
 		w.fake.Script(memoryos.CallThemes,
-			llmtest.JSON(memoryos.ThemesAnswer{Themes: []memoryos.Theme{{Theme: "Bees", Keywords: []string{"bees", "honey"}, Content: "Ann keeps bees in her garden.", Pages: []int{0}}}}),
-			llmtest.JSON(memoryos.ThemesAnswer{Themes: []memoryos.Theme{{Theme: "Hives", Keywords: []string{"bees", "hive"}, Content: "Ann builds a hive for bees in her garden.", Pages: []int{0}}}}))
+			llmtest.JSON(memoryos.ThemesAnswer{Themes: []memoryos.Theme{{Theme: "Bees", Keywords: []string{"bees", "honey"}, Content: "Mia keeps bees in her garden.", Pages: []int{0}}}}),
+			llmtest.JSON(memoryos.ThemesAnswer{Themes: []memoryos.Theme{{Theme: "Hives", Keywords: []string{"bees", "hive"}, Content: "Mia builds a hive for bees in her garden.", Pages: []int{0}}}}))
 		w.tell("I keep bees in my garden.", "Lovely.")
 		w.tell("I build a hive for them.", "With which wood?")
 		first := w.sessions()[0]
 		vector := w.get(first.Note.ID).Vector
-		theme := memory.Note{Content: "Ann builds a hive for bees in her garden.", Keywords: []string{"bees", "hive"}}
+		theme := memory.Note{Content: "Mia builds a hive for bees in her garden.", Keywords: []string{"bees", "hive"}}
 		em, _ := w.embedders.ByName(w.c.Embedder)
 		second, err := memory.EmbedAll(t.Context(), em, w.s, []string{memory.EmbedText(&theme)})
 		if err != nil {
@@ -374,7 +374,7 @@ func TestOSMerge_C220(t *testing.T) {
 			before := w.sessions()[0]
 			was := w.get(before.Note.ID)
 			w.advance(time.Hour)
-			w.fake.Script(memoryos.CallThemes, llmtest.JSON(memoryos.ThemesAnswer{Themes: []memoryos.Theme{{Theme: "Beekeeping", Keywords: []string{"bees", "hive", "honey"}, Content: "Ann keeps bees and builds a hive.", Pages: []int{0}}}}))
+			w.fake.Script(memoryos.CallThemes, llmtest.JSON(memoryos.ThemesAnswer{Themes: []memoryos.Theme{{Theme: "Beekeeping", Keywords: []string{"bees", "hive", "honey"}, Content: "Mia keeps bees and builds a hive.", Pages: []int{0}}}}))
 			w.tell("Pine.", "Good choice.")
 			list := w.sessions()
 			if len(list) != tt.sessions {
@@ -390,7 +390,7 @@ func TestOSMerge_C220(t *testing.T) {
 			}
 			s := list[0]
 			is := w.get(s.Note.ID)
-			if s.Pages != 2 || s.Interact != 2 || !s.LastVisit.After(before.LastVisit) || s.Heat <= before.Heat || is.Content != "Ann keeps bees and builds a hive." ||
+			if s.Pages != 2 || s.Interact != 2 || !s.LastVisit.After(before.LastVisit) || s.Heat <= before.Heat || is.Content != "Mia keeps bees and builds a hive." ||
 				!slices.Contains(is.Keywords, "hive") || slices.Equal(is.Vector, was.Vector) || s.Theme != "Beekeeping" {
 				t.Errorf("the session was %+v and is %+v", before, s)
 			}
@@ -516,17 +516,17 @@ func TestOSParallelExtraction_C230(t *testing.T) {
 			return llmtest.JSON(answer)
 		}
 	}
-	w.fake.Handle(memoryos.CallProfile, meet(profile, knowledge, memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: "Ann sails."}))
-	w.fake.Handle(memoryos.CallKnowledge, meet(knowledge, profile, memoryos.Knowledge{User: []string{"Ann sails."}, Assistant: []string{}}))
+	w.fake.Handle(memoryos.CallProfile, meet(profile, knowledge, memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: "Mia sails."}))
+	w.fake.Handle(memoryos.CallKnowledge, meet(knowledge, profile, memoryos.Knowledge{User: []string{"Mia sails."}, Assistant: []string{}}))
 	w.tell("I sail.", "Ahoy.")
 	w.tell("I row, and I like a good profile and knowledge.", "Ahoy.") // each call waits for the other
-	if len(w.knowledge("user")) != 1 || w.keyed(w.c.ID, memory.KindProfile, memoryos.KeyProfile).Content != "Ann sails." {
+	if len(w.knowledge("user")) != 1 || w.keyed(w.c.ID, memory.KindProfile, memoryos.KeyProfile).Content != "Mia sails." {
 		t.Fatal("nothing was learned")
 	}
 	for _, fails := range []string{memoryos.CallProfile, memoryos.CallKnowledge} {
 		works := func(what string) {
-			w.fake.Always(memoryos.CallProfile, llmtest.JSON(memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: "Ann sails and likes " + what + "."}))
-			w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Ann likes " + what + "."}, Assistant: []string{}}))
+			w.fake.Always(memoryos.CallProfile, llmtest.JSON(memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: "Mia sails and likes " + what + "."}))
+			w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Mia likes " + what + "."}, Assistant: []string{}}))
 		}
 		works(fails)
 		w.fake.Always(fails, llmtest.Status(500, 0))
@@ -583,8 +583,8 @@ func TestOSKnowledgeHasItsOwnAnalyst(t *testing.T) {
 		want := map[string]memory.Analyst{memoryos.CallProfile: memory.AnalystModel, memoryos.CallKnowledge: memory.AnalystModel}
 		want[quotes] = memory.AnalystHeuristic
 		for i, owned := range []string{"boat", "violin", "greenhouse", "telescope", "kiln"} {
-			w.fake.Always(memoryos.CallProfile, llmtest.JSON(memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: "Ann owns a " + owned + "."}))
-			w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Ann owns a " + owned + ".", fmt.Sprintf("Ann lives in Bergen since %d.", 1990+i)}, Assistant: []string{}}))
+			w.fake.Always(memoryos.CallProfile, llmtest.JSON(memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: "Mia owns a " + owned + "."}))
+			w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Mia owns a " + owned + ".", fmt.Sprintf("Mia lives in Kiel since %d.", 1990+i)}, Assistant: []string{}}))
 			w.tell("My "+owned+" is old.", "I see.")
 		}
 		w.tell("Bye for now, I will paint my boat.", "Bye.")
@@ -596,7 +596,7 @@ func TestOSKnowledgeHasItsOwnAnalyst(t *testing.T) {
 			if n.Analyst != want[memoryos.CallKnowledge] {
 				t.Errorf("%q is by %q, want %q", n.Content, n.Analyst, want[memoryos.CallKnowledge])
 			}
-			if strings.Contains(n.Content, "Bergen") {
+			if strings.Contains(n.Content, "Kiel") {
 				invented++
 			}
 		}
@@ -621,13 +621,13 @@ func TestOSProfile_C231(t *testing.T) {
 		answer any
 		want   []string // of the text and the dimensions
 	}{
-		{memoryos.Profile{Text: "Ann likes order.", Dimensions: []memoryos.Dimension{{Name: "order", Level: memoryos.LevelHigh, Evidence: "I plan each day."}}}, []string{"Ann likes order.", "order High I plan each day."}},
-		{memoryos.Profile{Text: "", Dimensions: []memoryos.Dimension{}}, []string{"Ann likes order.", "order High I plan each day."}},
-		{memoryos.Profile{Text: "A.", Dimensions: []memoryos.Dimension{}}, []string{"Ann likes order.", "order High I plan each day."}},
-		{memoryos.Profile{Text: "Ann likes order.", Dimensions: []memoryos.Dimension{{Name: "shoe size", Level: memoryos.LevelHigh, Evidence: "I have big feet."}, {Name: "music", Level: memoryos.LevelLow, Evidence: "None"}}}, []string{"Ann likes order.", "order High I plan each day."}},
-		{memoryos.Profile{Text: "Ann likes order and music.", Dimensions: []memoryos.Dimension{{Name: "Music", Level: memoryos.LevelMedium, Evidence: "I sing."}, {Name: "order", Level: memoryos.LevelLow, Evidence: "My desk is a mess."}}}, []string{"Ann likes order and music.", "order Low I plan each day. My desk is a mess.", "music Medium I sing."}},
-		{memoryos.Profile{Text: "Ann likes order and music. Ann sails.", Dimensions: []memoryos.Dimension{}}, []string{"Ann likes order and music. Ann sails.", "order Low I plan each day. My desk is a mess.", "music Medium I sing."}},
-		{memoryos.Profile{Dimensions: []memoryos.Dimension{}, Ended: []string{"Ann sails.", "order"}}, []string{"Ann likes order and music.", "music Medium I sing."}},
+		{memoryos.Profile{Text: "Mia likes order.", Dimensions: []memoryos.Dimension{{Name: "order", Level: memoryos.LevelHigh, Evidence: "I plan each day."}}}, []string{"Mia likes order.", "order High I plan each day."}},
+		{memoryos.Profile{Text: "", Dimensions: []memoryos.Dimension{}}, []string{"Mia likes order.", "order High I plan each day."}},
+		{memoryos.Profile{Text: "A.", Dimensions: []memoryos.Dimension{}}, []string{"Mia likes order.", "order High I plan each day."}},
+		{memoryos.Profile{Text: "Mia likes order.", Dimensions: []memoryos.Dimension{{Name: "shoe size", Level: memoryos.LevelHigh, Evidence: "I have big feet."}, {Name: "music", Level: memoryos.LevelLow, Evidence: "None"}}}, []string{"Mia likes order.", "order High I plan each day."}},
+		{memoryos.Profile{Text: "Mia likes order and music.", Dimensions: []memoryos.Dimension{{Name: "Music", Level: memoryos.LevelMedium, Evidence: "I sing."}, {Name: "order", Level: memoryos.LevelLow, Evidence: "My desk is a mess."}}}, []string{"Mia likes order and music.", "order Low I plan each day. My desk is a mess.", "music Medium I sing."}},
+		{memoryos.Profile{Text: "Mia likes order and music. Mia sails.", Dimensions: []memoryos.Dimension{}}, []string{"Mia likes order and music. Mia sails.", "order Low I plan each day. My desk is a mess.", "music Medium I sing."}},
+		{memoryos.Profile{Dimensions: []memoryos.Dimension{}, Ended: []string{"Mia sails.", "order"}}, []string{"Mia likes order and music.", "music Medium I sing."}},
 	} {
 		w.fake.Always(memoryos.CallProfile, llmtest.JSON(tt.answer))
 		w.tell("And so on.", "I see.")
@@ -645,10 +645,10 @@ func TestOSProfile_C231(t *testing.T) {
 		}
 	}
 	n := w.keyed(w.c.ID, memory.KindProfile, memoryos.KeyProfile)
-	if !slices.ContainsFunc(w.history(n.ID), func(v memory.HistoryEntry) bool { return strings.Contains(v.Note.Content, "Ann sails.") }) {
+	if !slices.ContainsFunc(w.history(n.ID), func(v memory.HistoryEntry) bool { return strings.Contains(v.Note.Content, "Mia sails.") }) {
 		t.Error("what ended is not in the history")
 	}
-	if c := w.context(w.c.ID, recall.ContextQuery{Text: "What do you know about me?"}); !strings.Contains(c.Text, "Ann likes order and music.") {
+	if c := w.context(w.c.ID, recall.ContextQuery{Text: "What do you know about me?"}); !strings.Contains(c.Text, "Mia likes order and music.") {
 		t.Errorf("the context is %s", c.Text)
 	}
 	w.checkCollection(w.c.ID)
@@ -665,7 +665,7 @@ func TestOSKnowledge_C232(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := w.tell("My dog Rex is old.", "I wrote you a list of vets.")
-	w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Ann has a dog called Rex.", "None", "- none.", ""}, Assistant: []string{"The assistant wrote a list of vets.", "N/A"}}))
+	w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Mia has a dog called Rex.", "None", "- none.", ""}, Assistant: []string{"The assistant wrote a list of vets.", "N/A"}}))
 	w.advance(24 * time.Hour) // an entry has the time of what it is from, however late it is found
 	w.tell("He sleeps.", "Good.")
 	user, assistant := w.knowledge("user"), w.knowledge("assistant")
@@ -679,21 +679,21 @@ func TestOSKnowledge_C232(t *testing.T) {
 		}
 	}
 	w.tell("My dog Rex eats.", "Good.") // says the same
-	w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"A dog, called Rex: Ann has"}, Assistant: []string{"N/A"}}))
+	w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"A dog, called Rex: Mia has"}, Assistant: []string{"N/A"}}))
 	const owned = "Rex, my dog, guards my boat, my violin, my greenhouse and my telescope."
 	w.tell(owned, "Good.") // says it in other words, with a vector that is as near as a repetition
 	if len(w.knowledge("user")) != 1 || len(w.knowledge("assistant")) != 1 {
 		t.Error("something is known twice")
 	}
 	for i := range 4 {
-		w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{fmt.Sprintf("Ann owns a %s.", []string{"boat", "violin", "greenhouse", "telescope"}[i])}, Assistant: []string{"None"}}))
+		w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{fmt.Sprintf("Mia owns a %s.", []string{"boat", "violin", "greenhouse", "telescope"}[i])}, Assistant: []string{"None"}}))
 		w.tell(owned, "Go on.")
 	}
 	var known []string
 	for _, n := range w.knowledge("user") {
 		known = append(known, n.Content)
 	}
-	if want := []string{"Ann owns a violin.", "Ann owns a greenhouse.", "Ann owns a telescope."}; !slices.Equal(known, want) || len(w.knowledge("assistant")) != 1 {
+	if want := []string{"Mia owns a violin.", "Mia owns a greenhouse.", "Mia owns a telescope."}; !slices.Equal(known, want) || len(w.knowledge("assistant")) != 1 {
 		t.Errorf("known is %q", known)
 	}
 	if hits := w.search(w.c.ID, recall.Query{Text: "telescope"}); len(hits) == 0 || hits[0].Note.Kind != memory.KindKnowledge {
@@ -1002,7 +1002,7 @@ func TestOSDamagedRecords_C242(t *testing.T) {
 		if _, err := tx.Put(ctx, n); err != nil {
 			return err
 		}
-		p, err := tx.Put(ctx, memory.Note{Kind: memory.KindProfile, Key: memoryos.KeyProfile, Content: "Ann keeps bees.", Attributes: map[string]any{"dimensions": "many"}, State: memory.StateEvolved, OccurredAt: w.now(), Importance: 0.5, Category: memory.DefaultCategory})
+		p, err := tx.Put(ctx, memory.Note{Kind: memory.KindProfile, Key: memoryos.KeyProfile, Content: "Mia keeps bees.", Attributes: map[string]any{"dimensions": "many"}, State: memory.StateEvolved, OccurredAt: w.now(), Importance: 0.5, Category: memory.DefaultCategory})
 		profile = p.ID
 		return err
 	})
@@ -1016,7 +1016,7 @@ func TestOSDamagedRecords_C242(t *testing.T) {
 	if n := w.get(session); n.Attributes["pages"] != "many" {
 		t.Errorf("the session was overwritten: %v", n.Attributes)
 	}
-	if n := w.get(profile); n.Attributes["dimensions"] != "many" || n.Content != "Ann keeps bees." {
+	if n := w.get(profile); n.Attributes["dimensions"] != "many" || n.Content != "Mia keeps bees." {
 		t.Errorf("the profile was overwritten: %+v", n)
 	}
 	list := w.sessions()
@@ -1044,13 +1044,13 @@ func TestOSDamagedRecords_C242(t *testing.T) {
 func TestOSContext_C239(t *testing.T) {
 	t.Parallel()
 	w := newOSWorld(t, `{"short_capacity":2,"heat_threshold":2,"merge_threshold":0}`, options{})
-	w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Ann bought a red kayak."}, Assistant: []string{"The assistant recommended a kayak course."}}))
-	w.fake.Always(memoryos.CallProfile, llmtest.JSON(memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: "Ann is sporty."}))
-	w.tell("I bought a kayak in Bergen.", "Take a course.")
+	w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Mia bought a red kayak."}, Assistant: []string{"The assistant recommended a kayak course."}}))
+	w.fake.Always(memoryos.CallProfile, llmtest.JSON(memoryos.Profile{Dimensions: []memoryos.Dimension{}, Text: "Mia is sporty."}))
+	w.tell("I bought a kayak in Kiel.", "Take a course.")
 	w.tell("It rains here.", "Stay dry.")
 	w.tell("I bake bread.", "Enjoy.")
 	c := w.context(w.c.ID, recall.ContextQuery{Text: "Where did I buy the kayak?"})
-	for _, want := range []string{"Ann is sporty.", "I bought a kayak in Bergen.", "It rains here.", "Stay dry.", "I bake bread.", "Enjoy.", "Ann bought a red kayak.", "The assistant recommended a kayak course."} {
+	for _, want := range []string{"Mia is sporty.", "I bought a kayak in Kiel.", "It rains here.", "Stay dry.", "I bake bread.", "Enjoy.", "Mia bought a red kayak.", "The assistant recommended a kayak course."} {
 		if !strings.Contains(c.Text, want) {
 			t.Errorf("%q is not in the context: %s", want, c.Text)
 		}

@@ -193,7 +193,7 @@ func TestRefreshOfSessions(t *testing.T) {
 	w.fake.Handle(memoryos.CallThemes, func(llmtest.Request) llmtest.Reply {
 		theme := memoryos.Theme{Theme: "quoted", Keywords: []string{"bees"}, Content: "Quoted.", Pages: []int{0}}
 		if here.Load() {
-			theme.Theme, theme.Content = "bees", "Ann keeps bees in her garden."
+			theme.Theme, theme.Content = "bees", "Mia keeps bees in her garden."
 		}
 		return llmtest.JSON(memoryos.ThemesAnswer{Themes: []memoryos.Theme{theme}})
 	})
