@@ -126,7 +126,7 @@ func (p *Policy) CheckConfig(raw json.RawMessage) error {
 		return err
 	}
 	if c.Window <= p.fixed {
-		return fault.InvalidField("policy_config.window", "must be more than %d: the instructions and tools alone take about as many tokens", p.fixed)
+		return fault.InvalidField("policy_config.window", "must be more than %d: the instructions and tools alone may take as many tokens, by an estimate with a margin", p.fixed)
 	}
 	if err := c.checkRules(); err != nil {
 		return err
