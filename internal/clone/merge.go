@@ -488,7 +488,7 @@ func (d *decision) merged(at memory.Revision) Merged {
 
 // write decides and writes under the lock of the collection, so that no other write comes between.
 func (p *mergePlan) write(ctx context.Context, in *MergeInput) (Merged, error) {
-	from := memory.MergedFrom{Collection: p.theirs.Wrote(), Revision: p.theirs.At}
+	from := p.theirs.Source(&p.ours)
 	if p.chosen {
 		from.Notes = p.ids
 	}
@@ -721,12 +721,12 @@ func (c *Service) mergeBase(ctx context.Context, s tenant.Scope, ours, theirs *m
 	if err != nil {
 		return base, nil, err
 	}
-	last, view, partial := lastMerge(into, theirs)
+	last, known, partial := lastMerge(into, theirs, shared.Bound)
 	if last != nil {
-		base = theirs.Upto(beforeRollback(back, view.At, ours))
+		base = theirs.Upto(beforeRollback(back, known, ours))
 	}
-	if _, view, _ := lastMerge(back, ours); len(view.Layers) > 0 {
-		if at := beforeRollback(into, view.At, theirs); last == nil || at >= last.Revision {
+	if taken, known, _ := lastMerge(back, ours, shared.Bound); taken != nil {
+		if at := beforeRollback(into, known, theirs); last == nil || at >= last.Revision {
 			base = ours.Upto(at)
 		}
 	}
@@ -734,10 +734,12 @@ func (c *Service) mergeBase(ctx context.Context, s tenant.Scope, ours, theirs *m
 	return base, partial, nil
 }
 
-// lastMerge finds the last merge in a log, newest first, that took all of a revision of the other side's lineage, and the merges
-// of some notes since. What a rollback has taken back does not count.
-func lastMerge(log []memory.Changeset, other *memory.View) (last *memory.Changeset, view memory.View, partial []partialMerge) {
+// lastMerge finds the merge in a log, newest first, that took the most of the other side's lineage after a revision, up to which one, and
+// the merges of some notes since. What a rollback has taken back does not count.
+func lastMerge(log []memory.Changeset, other *memory.View, after memory.Revision) (last *memory.Changeset, known memory.Revision, partial []partialMerge) {
 	upto := memory.Revision(-1) // after a rollback: only what was before it
+	known = after
+	var later int
 	for i := range log {
 		m := &log[i]
 		if upto >= 0 && m.Revision > upto {
@@ -747,16 +749,19 @@ func lastMerge(log []memory.Changeset, other *memory.View) (last *memory.Changes
 			upto = m.MergedFrom.Revision
 			continue
 		}
-		if !other.Reads(m.MergedFrom.Collection, m.MergedFrom.Revision) {
-			continue
+		at, ok := other.Knew(m.MergedFrom, after)
+		switch {
+		case !ok:
+		case m.MergedFrom.Notes != nil:
+			partial = append(partial, partialMerge{other.Upto(at), m.MergedFrom.Notes})
+		case last == nil || at > known:
+			last, known, later = m, at, len(partial)
 		}
-		v := other.Upto(m.MergedFrom.Revision)
-		if m.MergedFrom.Notes == nil {
-			return m, v, partial
-		}
-		partial = append(partial, partialMerge{v, m.MergedFrom.Notes})
 	}
-	return nil, memory.View{}, partial
+	if last != nil {
+		partial = partial[:later]
+	}
+	return last, known, partial
 }
 
 // beforeRollback returns the revision from which a side differs from one that has taken its revision at: at itself, or, if a rollback has

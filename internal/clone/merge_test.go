@@ -869,3 +869,29 @@ func TestUndoAfterMerge(t *testing.T) {
 	l.want("as it was", l.diff("base", clone.DiffInput{AgainstAt: &at}), "")
 	l.want("undo of the rollback", step("base", block.Undo), merged)
 }
+
+// TestMergeOutOfOrder: a fork that is merged past the one that it was forked from brings what that one had until then; merging that one
+// later brings what it has learned since, and no conflict.
+func TestMergeOutOfOrder(t *testing.T) {
+	t.Parallel()
+	l, one, two, three := family(t)
+	l.patch("f", one, notes.NotePatch{Content: new("ONE")})
+	l.patch("f", two, notes.NotePatch{Content: new("TWO")})
+	l.clone(l.all, "f", clone.Input{Name: "grandchild"})
+	l.delete("grandchild", one)
+	l.patch("grandchild", two, notes.NotePatch{Content: new("two of the grandchild")})
+	l.merge("base", "grandchild", clone.MergeInput{Strategy: merge.Fail})
+	l.patch("f", three, notes.NotePatch{Content: new("THREE")})
+	l.remove("grandchild")
+	m := l.merge("base", "f", clone.MergeInput{Strategy: merge.Fail})
+	if m.Notes != 1 || len(m.Conflicts) > 0 {
+		t.Errorf("the parent: %+v", m)
+	}
+	l.want("both merged", strings.Join(l.contents("base"), "|"), "two of the grandchild|THREE")
+	// The sibling takes the base, and a fork of a later revision of the base takes the sibling.
+	l.merge("g", "base", clone.MergeInput{Strategy: merge.Fail})
+	l.clone(l.all, "base", clone.Input{Name: "h"})
+	l.delete("g", two)
+	l.merge("h", "g", clone.MergeInput{Strategy: merge.Fail})
+	l.want("in a later fork", strings.Join(l.contents("h"), "|"), "THREE")
+}

@@ -81,7 +81,7 @@ func (s *shown) equal(o *shown) bool {
 // mergeMark is a merge or a rollback in the log of a collection.
 type mergeMark struct {
 	at, from memory.Revision
-	of       *shown // of the other side; nil: a rollback
+	of       *branch // the other side; nil: a rollback
 }
 
 type branch struct {
@@ -103,19 +103,22 @@ func (b *branch) write(next *shown) {
 	b.at[b.head] = next
 }
 
-// last returns the last merge from another collection, as far as it can still be read there.
-func (b *branch) last(other *branch) (found mergeMark, ok bool) {
-	upto := b.head
+// last returns the merge that brought the most of another collection after a revision, directly or with a fork of it, and up to which one.
+func (b *branch) last(other *branch, after memory.Revision) (found mergeMark, known memory.Revision, ok bool) {
+	upto, known := b.head, after
 	for _, m := range slices.Backward(b.merges) {
-		switch {
-		case m.at > upto:
-		case m.of == nil:
+		if m.at > upto {
+			continue
+		}
+		if m.of == nil {
 			upto = m.from
-		case other.at[m.from] == m.of:
-			return m, true
+			continue
+		}
+		if at, same := shared(m.of, m.from, other, other.head); same && at > known {
+			found, known, ok = m, at, true
 		}
 	}
-	return mergeMark{}, false
+	return found, known, ok
 }
 
 // beforeRollback returns the revision to which a later rollback has returned, if it has taken back a merge from the other up to at.
@@ -126,7 +129,7 @@ func (b *branch) beforeRollback(at memory.Revision, other *branch) memory.Revisi
 			continue
 		}
 		for _, back := range b.merges[:i] {
-			if m.from < at && back.of != nil && back.at > m.from && back.at <= at && other.at[back.from] == back.of {
+			if m.from < at && back.of != nil && back.at > m.from && back.at <= at && other.at[back.from] != nil && other.at[back.from] == back.of.at[back.from] {
 				at = m.from
 			}
 		}
@@ -326,13 +329,13 @@ func base(ours, theirs *branch) (*shown, bool) {
 	if !ok {
 		return nil, false
 	}
-	into, found := ours.last(theirs)
+	into, known, found := ours.last(theirs, point)
 	out := ours.at[point]
 	if found {
-		out = theirs.at[theirs.beforeRollback(into.from, ours)]
+		out = theirs.at[theirs.beforeRollback(known, ours)]
 	}
-	if back, ok := theirs.last(ours); ok {
-		if at := ours.beforeRollback(back.from, theirs); !found || at >= into.at {
+	if _, known, ok := theirs.last(ours, point); ok {
+		if at := ours.beforeRollback(known, theirs); !found || at >= into.at {
 			out = ours.at[at]
 		}
 	}
@@ -355,7 +358,7 @@ func (tr *trees) merge() {
 	next := merged(from, ours.now(), theirs.now(), strategy == merge.Theirs)
 	if !next.equal(ours.now()) {
 		ours.write(next)
-		ours.merges = append(ours.merges, mergeMark{at: ours.head, from: theirs.head, of: theirs.now()})
+		ours.merges = append(ours.merges, mergeMark{at: ours.head, from: theirs.head, of: theirs})
 	}
 	if got.Revision != ours.head {
 		tr.failf("the merge is revision %d, want %d", got.Revision, ours.head)

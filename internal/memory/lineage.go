@@ -13,7 +13,32 @@ import (
 type MergedFrom struct {
 	Collection uuid.UUID   `json:"collection"`
 	Revision   Revision    `json:"revision"`
-	Notes      []uuid.UUID `json:"notes,omitempty"` // what was chosen; nil: all that differed
+	Notes      []uuid.UUID `json:"notes,omitempty"`   // what was chosen; nil: all that differed
+	Through    []Ancestor  `json:"through,omitempty"` // farther logs that came with it, and that the collection does not read
+}
+
+// Source returns where a merge of the view into a collection takes its content from.
+func (v *View) Source(into *View) MergedFrom {
+	m := MergedFrom{Collection: v.Wrote(), Revision: v.At}
+	for _, l := range v.Logs() {
+		if l.Bound < v.At && !into.Reads(l.Collection, l.Bound) {
+			m.Through = append(m.Through, l)
+		}
+	}
+	return m
+}
+
+// Knew returns up to which revision of the view a merge had what the view shows, if it is after the given one, which all have.
+func (v *View) Knew(m *MergedFrom, after Revision) (at Revision, ok bool) {
+	at = after
+	for _, from := range append([]Ancestor{{m.Collection, m.Revision}}, m.Through...) {
+		for _, l := range v.Logs() {
+			if l.Collection == from.Collection {
+				at = max(at, min(l.Bound, from.Bound))
+			}
+		}
+	}
+	return at, at > after
 }
 
 // Span is a stretch of a layer's log: after one revision and up to another.

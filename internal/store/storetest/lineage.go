@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -86,7 +87,7 @@ func touchedLinks(_ *testing.T, w *world) {
 func merges(_ *testing.T, w *world) {
 	c := w.collection("c")
 	w.add(c.ID, "a")
-	from := memory.MergedFrom{Collection: uuid.New(), Revision: 7, Notes: []uuid.UUID{uuid.New()}}
+	from := memory.MergedFrom{Collection: uuid.New(), Revision: 7, Notes: []uuid.UUID{uuid.New()}, Through: []memory.Ancestor{{Collection: uuid.New(), Bound: 3}}}
 	merge := func(id uuid.UUID, read memory.Revision) (memory.Written, error) {
 		o := memory.WriteOptions{Cause: memory.CauseMerge, MergedFrom: &from, Reads: []memory.View{w.viewAt(id, read)}}
 		return w.Write(w.ctx, w.all, id, o, func(_ context.Context, tx memory.Tx) error { return errOf(tx.Put(w.ctx, memory.Note{Content: "m"})) })
@@ -98,7 +99,7 @@ func merges(_ *testing.T, w *world) {
 	for _, id := range []uuid.UUID{c.ID, f.ID} {
 		list := of(id)
 		w.assertf(len(list) == 1 && list[0].Revision == at && list[0].Collection == c.ID && list[0].Cause == memory.CauseMerge &&
-			list[0].MergedFrom.Collection == from.Collection && list[0].MergedFrom.Revision == 7 && slices.Equal(list[0].MergedFrom.Notes, from.Notes), "%+v", list)
+			reflect.DeepEqual(*list[0].MergedFrom, from), "%+v", list)
 	}
 	undo := memory.WriteOptions{Cause: memory.CauseUndo, Undoes: at}
 	must(w.Write(w.ctx, w.all, c.ID, undo, func(_ context.Context, tx memory.Tx) error { return errOf(tx.Put(w.ctx, memory.Note{Content: "u"})) }))(w.t)
