@@ -583,6 +583,31 @@ func TestMergeReviewAgain(t *testing.T) {
 	l.want("approved", strings.Join(l.contents("base"), "|"), "ONE!|TWO|THREE")
 }
 
+// TestMergeReviewsAtOnce: of proposals of the same that are made at one moment, one is opened.
+func TestMergeReviewsAtOnce(t *testing.T) {
+	t.Parallel()
+	l, one, _, _ := family(t)
+	l.patch("f", one, notes.NotePatch{Content: new("ONE")})
+	var ids sync.Map
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			m, err := l.clones.Merge(t.Context(), l.all, "base", clone.MergeInput{From: "f", Review: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ids.Store(m.Review.ID, true)
+		})
+	}
+	group.Wait()
+	list, err := l.store.ListReviews(t.Context(), l.all, memory.ReviewQuery{Collection: l.id("base")})
+	l.must(err)
+	if _, ok := ids.Load(list[0].ID); len(list) != 1 || !ok {
+		t.Errorf("%d reviews", len(list))
+	}
+}
+
 // TestPromote: what a fork learned goes to the base as far as it is asked for; the gate lets through what is sure.
 func TestPromote(t *testing.T) {
 	t.Parallel()

@@ -17,10 +17,6 @@ import (
 
 // review writes immediately what the gate is sure of, and opens a review of the rest.
 func (p *mergePlan) review(ctx context.Context, in *MergeInput) (Merged, error) {
-	open, err := p.proposed(ctx)
-	if err != nil {
-		return Merged{}, err
-	}
 	whole := !p.chosen
 	sure, rest := p.sure(in)
 	var out Merged
@@ -53,6 +49,10 @@ func (p *mergePlan) review(ctx context.Context, in *MergeInput) (Merged, error) 
 		if len(r.Changes) > maxReviewed {
 			return fault.InvalidField("from", "changes %d notes; a review shows at most %d: choose some with notes or kinds", len(r.Changes), maxReviewed)
 		}
+		open, err := p.proposed(ctx, tx)
+		if err != nil {
+			return err
+		}
 		for i := range open {
 			if sameChanges(&open[i], &r) {
 				out.Review, out.Known = &open[i], true
@@ -73,10 +73,10 @@ func (p *mergePlan) review(ctx context.Context, in *MergeInput) (Merged, error) 
 }
 
 // proposed returns the open reviews of merges from the other side.
-func (p *mergePlan) proposed(ctx context.Context) (out []memory.Review, err error) {
-	q := memory.ReviewQuery{Collection: p.ours.Collection.ID, State: memory.ReviewOpen, Limit: readBatch}
+func (p *mergePlan) proposed(ctx context.Context, tx memory.Tx) (out []memory.Review, err error) {
+	q := memory.ReviewQuery{State: memory.ReviewOpen, Limit: readBatch}
 	for {
-		page, err := p.c.store.ListReviews(ctx, p.s, q)
+		page, err := tx.Reviews(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -119,9 +119,7 @@ func (p *mergePlan) replace(ctx context.Context, tx memory.Tx, open []memory.Rev
 		}
 		r.State, r.Actor, r.ClosedAt = memory.ReviewRejected, p.s.Actor(), tx.Now()
 		r.Reason = "replaced by the review " + by.ID.String()
-		if err := tx.UpdateReview(ctx, r); fault.Is(err, fault.Conflict) {
-			return nil, memory.ErrMoved // it was closed meanwhile
-		} else if err != nil {
+		if err := tx.UpdateReview(ctx, r); err != nil {
 			return nil, err
 		}
 		ids = append(ids, r.ID)

@@ -457,6 +457,8 @@ type JobWriter interface {
 
 // ReviewWriter opens and closes reviews of the collection.
 type ReviewWriter interface {
+	// Reviews lists reviews of the collection, also those that the transaction has opened.
+	Reviews(ctx context.Context, q ReviewQuery) ([]Review, error)
 	OpenReview(ctx context.Context, r Review) (Review, error)
 	// UpdateReview closes a review: state, reason, actor, revision. An open one is approved or rejected;
 	// one that was applied or approved is undone. Conflict when its state has changed since it was read.

@@ -318,6 +318,12 @@ func (t *Tx) EndJob(_ context.Context, job, lease uuid.UUID, end memory.JobEnd) 
 	return endJob(t.ctx, t.q, t.scope, job, lease, end, t.now)
 }
 
+// Reviews implements memory.Tx.
+func (t *Tx) Reviews(_ context.Context, q memory.ReviewQuery) ([]memory.Review, error) {
+	q.Collection = t.row.ID
+	return t.q.ListReviews(t.ctx, t.scope, q, t.now)
+}
+
 // OpenReview implements memory.Tx.
 func (t *Tx) OpenReview(_ context.Context, r memory.Review) (memory.Review, error) {
 	if r.State == "" {

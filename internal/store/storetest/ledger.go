@@ -61,6 +61,11 @@ func reviews(_ *testing.T, w *world) {
 				Changes: []memory.ReviewChange{{Note: before.ID, Before: &before, After: &after, Links: []memory.Link{{LinkID: memory.LinkID{Source: before.ID, Target: uuid.New()}, Confidence: 1}}}},
 			})
 			ids = append(ids, r.ID)
+			if err != nil {
+				return err
+			}
+			list, err := tx.Reviews(w.ctx, memory.ReviewQuery{State: memory.ReviewOpen, Limit: 9})
+			w.assertf(len(list) == len(ids) && list[0].ID == r.ID, "within the transaction: %+v", list)
 			return err
 		})
 	}
@@ -101,6 +106,10 @@ func reviews(_ *testing.T, w *world) {
 	w.assertf(equal(order(memory.ReviewQuery{State: memory.ReviewOpen, Collection: c.ID}), 3, 2, 1), "by state")
 	w.assertf(equal(order(memory.ReviewQuery{Proposals: true}), 3, 2, 1, 0), "those that ask for a decision")
 	other := w.collection("other")
-	err := errOf(w.tryWrite(other.ID, func(tx memory.Tx) error { return tx.UpdateReview(w.ctx, r) }))
+	err := errOf(w.tryWrite(other.ID, func(tx memory.Tx) error {
+		list, err := tx.Reviews(w.ctx, memory.ReviewQuery{Collection: c.ID})
+		w.assertf(err == nil && len(list) == 0, "of another collection: %+v, %v", list, err)
+		return tx.UpdateReview(w.ctx, r)
+	}))
 	w.wantFault(err, fault.NotFound)
 }
