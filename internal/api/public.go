@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	contract "github.com/slipboxhq/slipbox/api"
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/outage"
 )
 
@@ -84,6 +86,9 @@ func (r *Readiness) Answer(ctx context.Context) (status int, body wire.Readiness
 		err := check.Run(ctx)
 		if !check.Optional {
 			r.outages[i].Report(ctx, err)
+		}
+		if f, ok := errors.AsType[*fault.Error](err); ok && check.Explains {
+			check.Notice = f.Message
 		}
 		switch {
 		case err != nil && check.Optional:

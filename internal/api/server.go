@@ -105,7 +105,7 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, credential string) (auth.Principal, error)
 }
 
-// Check is one condition of readiness. Its error is logged, not shown. A failed optional check is
+// Check is one condition of readiness. Its error is logged, and shown only if it explains. A failed optional check is
 // reported as degraded, and the process stays ready.
 type Check struct {
 	Name     string
@@ -113,7 +113,8 @@ type Check struct {
 	Optional bool
 	// Notice is shown while the check fails: its effect and how to fix it; "": none. What is degraded is not shown while
 	// something is down.
-	Notice string
+	Notice   string
+	Explains bool // the message of the fault is the notice
 }
 
 // Deps are the dependencies of Server. Log and Auth are required.

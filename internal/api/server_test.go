@@ -280,9 +280,10 @@ func TestReadiness(t *testing.T) {
 	b.ready = NewReadiness(log, []Check{
 		{Name: "encoder", Run: func(context.Context) error { return errors.New("secret path") }, Optional: true, Notice: "install it"},
 		{Name: "redis", Run: func(context.Context) error { return nil }, Optional: true, Notice: "start it"},
+		{Name: "model", Run: func(context.Context) error { return fault.Wrap(errors.New("secret url"), fault.Unavailable, "no key") }, Optional: true, Explains: true},
 	})
 	w = b.do(request(http.MethodGet, "/readyz", nil))
-	if w.Code != http.StatusOK || w.Body.String() != `{"checks":{"encoder":"degraded","redis":"ok"},"notices":["install it"],"status":"ok"}` {
+	if w.Code != http.StatusOK || w.Body.String() != `{"checks":{"encoder":"degraded","model":"degraded","redis":"ok"},"notices":["install it","no key"],"status":"ok"}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

@@ -102,8 +102,8 @@ const noticeWrites = "writes cannot succeed: the disk of the store is full or ov
 // noticeReplica is shown while the standby does not answer.
 const noticeReplica = "the standby (DATABASE_REPLICA_URL) does not answer, so the database serves its reads: start it, or unset the setting"
 
-// readinessChecks returns the checks of /readyz. The store must answer. Writes, the standby, Redis and the local
-// encoder are reported, but the process is ready without them.
+// readinessChecks returns the checks of /readyz. The store must answer. Writes, the standby, Redis, the local encoder
+// and the endpoints of models are reported, but the process is ready without them.
 func (c *core) readinessChecks() []api.Check {
 	checks := []api.Check{
 		{Name: "store", Run: c.checks.ready, Notice: noticeStore},
@@ -117,6 +117,13 @@ func (c *core) readinessChecks() []api.Check {
 	}
 	if c.Embedders.Expected() {
 		checks = append(checks, api.Check{Name: "encoder", Run: c.Embedders.Check, Optional: true, Notice: strings.Join(c.Embedders.Notices(), "; ")})
+	}
+	models, embedder := c.endpoints.Has()
+	if models {
+		checks = append(checks, api.Check{Name: "model", Run: c.endpoints.Models, Optional: true, Explains: true})
+	}
+	if embedder {
+		checks = append(checks, api.Check{Name: "embedder", Run: c.endpoints.Embedder, Optional: true, Explains: true})
 	}
 	return checks
 }

@@ -78,6 +78,8 @@ type core struct {
 	ledger  *auth.TenantLedger
 	quotas  *tenant.Quotas
 	meter   *meter
+
+	endpoints llm.Watch // of models and of the embedder
 	Services
 
 	jobs        *worker.Worker // runs jobs; in a gateway only without Redis
@@ -506,7 +508,7 @@ func (c *core) buildModels(ctx context.Context) (*models, error) {
 	if err != nil {
 		return nil, err
 	}
-	deps := llm.Deps{Log: c.log, Meter: c.meter, Clock: time.Now, Observer: observer}
+	deps := llm.Deps{Log: c.log, Meter: c.meter, Clock: time.Now, Observer: observer, Watch: &c.endpoints}
 	if c.Embedders, err = llm.NewRegistry(deps, c.cfg.LLM); err != nil {
 		return nil, err
 	}

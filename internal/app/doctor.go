@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -233,7 +234,7 @@ func doctorModel(ctx context.Context, cfg Settings) Finding {
 	endpoint := cfg.LLM.Endpoint()
 	if err := checkEndpoint(ctx, endpoint, cfg.LLM.APIKey, cfg.LLM.KeyHeader); err != nil {
 		f := Finding{
-			Name: "model", State: Bad, Detail: fmt.Sprintf("%s does not answer: %v", redactEndpoint(endpoint), err),
+			Name: "model", State: Bad, Detail: fmt.Sprintf("%s cannot be used: %v", redactEndpoint(endpoint), err),
 			Fix: "check SLIPBOX_LLM_BASE_URL and SLIPBOX_LLM_API_KEY, or set SLIPBOX_LLM=heuristic to run without a model",
 		}
 		if cfg.LLM.Provider == llm.ProviderOllama {
@@ -281,7 +282,7 @@ func doctorEmbedder(ctx context.Context, cfg Settings) []Finding {
 		key, header := cfg.LLM.EmbedKey()
 		if err := checkEndpoint(ctx, endpoint, key, header); err != nil {
 			f = Finding{
-				Name: "embedder", State: Bad, Detail: fmt.Sprintf("%s does not answer: %v", redactEndpoint(endpoint), err),
+				Name: "embedder", State: Bad, Detail: fmt.Sprintf("%s cannot be used: %v", redactEndpoint(endpoint), err),
 				Fix: "check SLIPBOX_EMBED_BASE_URL, or set SLIPBOX_EMBEDDER=hash to run without it",
 			}
 		}
@@ -342,7 +343,10 @@ func checkEndpoint(ctx context.Context, endpoint, key, header string) error {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode >= http.StatusInternalServerError || key != "" && resp.StatusCode == http.StatusUnauthorized {
+	if key != "" && resp.StatusCode == http.StatusUnauthorized {
+		return errors.New("it does not accept the key (401)")
+	}
+	if resp.StatusCode >= http.StatusInternalServerError {
 		return fmt.Errorf("status %s", resp.Status)
 	}
 	return nil

@@ -8,6 +8,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 )
 
 // A store that cannot write beside its database is ready, and says that writes are degraded.
@@ -84,4 +88,44 @@ func (g *gatewayTest) metrics() string {
 func hasSample(page, sample string) bool {
 	name, value, _ := strings.Cut(sample, " ")
 	return regexp.MustCompile(`(?m)^` + name + `(?:\{.*\})? ` + value + `$`).MatchString(page)
+}
+
+// A model whose endpoint refuses the key is named with that reason by what waits for it and by /readyz, which is ready.
+func TestReadinessSaysThatAModelFails(t *testing.T) {
+	t.Parallel()
+	model := llmtest.New(t)
+	model.RequireKey("another")
+	g := startChat(func(set func(*Settings)) *gatewayTest {
+		return startGateway(t, func(c *Settings) {
+			set(c)
+			c.LLM.BreakerFailures, c.LLM.BreakerPause = 1, time.Hour
+		})
+	}, model)
+	if ready := g.call(http.StatusOK, http.MethodGet, "/readyz", nil); ready["checks"].(object)["model"] != "ok" {
+		t.Errorf("%v", ready)
+	}
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
+	for range 2 {
+		said := g.call(http.StatusServiceUnavailable, http.MethodPost, "/v1/collections/c/chat", object{"message": "Hi"})
+		if detail := said["detail"].(string); !strings.Contains(detail, "does not accept the key (401)") {
+			t.Errorf("the chat says %q", detail)
+		}
+	}
+	ready := g.call(http.StatusOK, http.MethodGet, "/readyz", nil)
+	if notices, _ := ready["notices"].([]any); ready["status"] != "ok" || ready["checks"].(object)["model"] != "degraded" || len(notices) != 1 ||
+		!strings.Contains(notices[0].(string), "does not accept the key (401)") || strings.Contains(notices[0].(string), model.URL()) {
+		t.Errorf("%v", ready)
+	}
+}
+
+// The doctor names a key that an endpoint refuses.
+func TestDoctorNamesARefusedKey(t *testing.T) {
+	t.Parallel()
+	model := llmtest.New(t)
+	model.RequireKey("another")
+	cfg := Settings{Data: t.TempDir()}
+	cfg.LLM = llm.Config{Provider: llm.ProviderOpenAI, BaseURL: model.URL(), Model: "m", APIKey: "wrong", EmbedProvider: llm.EmbedHash}
+	if f := doctorModel(t.Context(), cfg); f.State != Bad || !strings.Contains(f.Detail, "does not accept the key (401)") {
+		t.Errorf("%+v", f)
+	}
 }

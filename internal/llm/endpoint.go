@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -40,7 +41,8 @@ type endpoint struct {
 	client  *http.Client
 	clock   memory.Clock
 	breaker *gobreaker.CircuitBreaker[struct{}]
-	slots   *fair.Gate // for cfg.MaxConcurrent requests
+	outage  atomic.Pointer[string] // what callers read of the last failure that the next request would meet as well
+	slots   *fair.Gate             // for cfg.MaxConcurrent requests
 	// patient: a timeout does not count against the endpoint, as the length of an answer depends on
 	// the request.
 	patient bool
@@ -81,7 +83,44 @@ func newEndpoint(d Deps, cfg Config, label, address, key, header string) *endpoi
 			log.Warn("circuit breaker of a model endpoint", "endpoint", name, "from", from.String(), "to", to.String())
 		},
 	})
+	if d.Watch != nil {
+		d.Watch.endpoints = append(d.Watch.endpoints, e)
+	}
 	return e
+}
+
+// Watch has the endpoints that were made with it. They are made before it is asked.
+type Watch struct{ endpoints []*endpoint }
+
+// Models returns why a model is not asked for now, or was not answered at last; nil: there is no such.
+func (w *Watch) Models(context.Context) error { return w.failing(labelModel) }
+
+// Embedder is Models of the embedder.
+func (w *Watch) Embedder(context.Context) error { return w.failing(labelEmbedder) }
+
+// Has reports whether there is an endpoint of a model, and of an embedder.
+func (w *Watch) Has() (models, embedder bool) {
+	for _, e := range w.endpoints {
+		models, embedder = models || e.label == labelModel, embedder || e.label == labelEmbedder
+	}
+	return models, embedder
+}
+
+func (w *Watch) failing(label string) error {
+	for _, e := range w.endpoints {
+		if e.label == label && e.breaker.State() != gobreaker.StateClosed {
+			return fault.New(fault.Unavailable, "%s keeps failing%s; what needs it waits, and is tried again", e.label, e.why())
+		}
+	}
+	return nil
+}
+
+// why returns how the last request failed, after a colon.
+func (e *endpoint) why() string {
+	if last := e.outage.Load(); last != nil {
+		return ": " + strings.Replace(*last, e.label, "it", 1)
+	}
+	return ""
 }
 
 // sameHost follows redirects only within the host that the operator configured: requests go nowhere
@@ -224,7 +263,7 @@ func (e *endpoint) run(ctx context.Context, s tenant.Scope, request func(context
 	case errors.Is(err, memory.ErrPaused):
 		return reached, &fault.Error{
 			Code: fault.Unavailable, RetryAfter: e.cfg.BreakerPause, Err: fmt.Errorf("%s: %w", e.name, err),
-			Message: fmt.Sprintf("%s keeps failing and is not asked for now", e.label),
+			Message: fmt.Sprintf("%s keeps failing and is not asked for now%s", e.label, e.why()),
 		}
 	default: // the caller left while waiting for its turn
 		return reached, e.fault(ctx, &failure{err: err})
@@ -255,6 +294,9 @@ func (e *endpoint) attempt(ctx context.Context, s tenant.Scope, request func(con
 		rec := &recorder{endpoint: e}
 		if err := request(tryCtx, rec); err != nil {
 			f = e.failure(rec, err)
+			if isOutage(f) && ctx.Err() == nil {
+				e.outage.Store(new(e.fault(ctx, f).Message))
+			}
 			return struct{}{}, f
 		}
 		return struct{}{}, nil
@@ -315,7 +357,7 @@ func isRefusedUnsent(err error) bool {
 }
 
 // fault returns the error for the caller: what failed, without the address, which is in the cause for the log.
-func (e *endpoint) fault(ctx context.Context, f *failure) error {
+func (e *endpoint) fault(ctx context.Context, f *failure) *fault.Error {
 	out := &fault.Error{Code: fault.Unavailable, RetryAfter: f.retryAfter, Err: fmt.Errorf("%s: %w", e.name, f)}
 	switch {
 	case f.timeout || errors.Is(f.err, context.DeadlineExceeded):

@@ -23,6 +23,7 @@ type Deps struct {
 	Clock     memory.Clock      // required for endpoints
 	Transport http.RoundTripper // nil: an own connection pool
 	Observer  *Observer         // of the results of NewModel and NewRegistry; nil: none
+	Watch     *Watch            // gets the endpoints that are made; nil: none
 	Rules     memory.Model      // what NewModel returns when no endpoint is configured
 }
 

@@ -606,3 +606,34 @@ func TestRefusalsWithoutAddress(t *testing.T) {
 		t.Errorf("%s, %v", refused.Body, err)
 	}
 }
+
+// While an endpoint is not asked, callers and operators read why it failed, such as a key that is not accepted.
+func TestBreakerSaysWhy(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.srv.RequireKey("another")
+	f.cfg.BreakerFailures, f.cfg.BreakerPause, f.cfg.MaxTries = 1, 20*time.Millisecond, 1
+	watch := &llm.Watch{}
+	f.deps.Watch = watch
+	m, e := f.model(t), f.embedder(t)
+	if models, embedder := watch.Has(); !models || !embedder || watch.Models(t.Context()) != nil || watch.Embedder(t.Context()) != nil {
+		t.Error("endpoints that were not asked yet are not watched, or fail")
+	}
+	for range 2 {
+		_, err := m.Ask(t.Context(), f.scope, analyzeCall())
+		_, failed := e.Embed(t.Context(), f.scope, []string{"a"})
+		for _, err := range []error{err, failed, watch.Models(t.Context()), watch.Embedder(t.Context())} {
+			if f, ok := errors.AsType[*fault.Error](err); !ok || !strings.Contains(f.Message, "does not accept the key (401)") {
+				t.Errorf("%v", err)
+			}
+		}
+	}
+	f.srv.RequireKey("")
+	waitFor(t, func() bool {
+		_, err := m.Ask(t.Context(), f.scope, analyzeCall())
+		return err == nil
+	})
+	if err := watch.Models(t.Context()); err != nil || watch.Embedder(t.Context()) == nil {
+		t.Errorf("after the model came back: %v", err)
+	}
+}

@@ -3241,7 +3241,7 @@ type RankingProfile string
 
 // Readiness defines model for Readiness.
 type Readiness struct {
-	// Checks Results of the checks by name: `ok`, `failed`, or `degraded` for an optional one. `writes` is `degraded` while writes cannot succeed, because the disk is full or the store is read-only.
+	// Checks Results of the checks by name: `ok`, `failed`, or `degraded` for an optional one. `writes` is `degraded` while writes cannot succeed, because the disk is full or the store is read-only; `model` and `embedder`, while their endpoint keeps failing.
 	Checks map[string]string `json:"checks"`
 
 	// Notices What is degraded and how to fix it; absent if there is nothing to say.

@@ -6548,7 +6548,7 @@ export interface components {
         Readiness: {
             /** @enum {string} */
             status: "ok" | "unavailable";
-            /** @description Results of the checks by name: `ok`, `failed`, or `degraded` for an optional one. `writes` is `degraded` while writes cannot succeed, because the disk is full or the store is read-only. */
+            /** @description Results of the checks by name: `ok`, `failed`, or `degraded` for an optional one. `writes` is `degraded` while writes cannot succeed, because the disk is full or the store is read-only; `model` and `embedder`, while their endpoint keeps failing. */
             checks: {
                 [key: string]: string;
             };

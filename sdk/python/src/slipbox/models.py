@@ -1572,7 +1572,7 @@ class Readiness(Model):
     status: str
     checks: dict[str, str]
     """
-    Results of the checks by name: `ok`, `failed`, or `degraded` for an optional one. `writes` is `degraded` while writes cannot succeed, because the disk is full or the store is read-only.
+    Results of the checks by name: `ok`, `failed`, or `degraded` for an optional one. `writes` is `degraded` while writes cannot succeed, because the disk is full or the store is read-only; `model` and `embedder`, while their endpoint keeps failing.
     """
     notices: list[str] | None = None
     """
