@@ -178,7 +178,7 @@ func split(s string) []piece {
 		}
 		pasted := isPasted(line)
 		for _, sentence := range sentencesOf(line) {
-			if pasted && (isPasted(sentence) || hasFewLetters(sentence)) {
+			if told := withoutValues(sentence); pasted && (isPasted(told) || hasFewLetters(told)) {
 				break // what a person said before it is theirs
 			}
 			out = append(out, piece{sentence, i})
@@ -311,6 +311,25 @@ func hasFewLetters(s string) bool {
 		}
 	}
 	return float64(letters) < leastLetters*float64(all)
+}
+
+// mostValues is how many digits of values a sentence has at most, such as the numbers of an account or two telephones.
+const mostValues = 24
+
+// withoutValues returns a text without the digits of values: words that have no letter, behind one that has.
+func withoutValues(s string) string {
+	told, digits := false, 0
+	words := strings.Fields(s)
+	for i, w := range words {
+		c := shapeOf(w)
+		if told = told || c.letters > 0; !told || c.letters > 0 {
+			continue
+		}
+		if digits += c.digits; digits <= mostValues {
+			words[i] = strings.ReplaceAll(digitsAsZero(w), "0", "")
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // questionMarks are those of Latin, Chinese, Arabic, Armenian, Ethiopic and Greek.
