@@ -18,7 +18,7 @@ func Budgets() map[string]int {
 		"internal/console":                          120,
 		"internal/worker":                           750,
 		"internal/api/route":                        120,
-		"internal/memory":                           5075,
+		"internal/memory":                           5100,
 		"internal/memory/notes":                     7430,
 		"internal/memory/block":                     450,
 		"internal/memory/engine":                    5240,
