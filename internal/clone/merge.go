@@ -3,7 +3,9 @@ package clone
 import (
 	"context"
 	"errors"
+	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -181,6 +183,13 @@ func (c *Service) planMerge(ctx context.Context, s tenant.Scope, ref string, in 
 		return nil, err
 	}
 	p.ids, p.links = touched.Notes, touched.Links
+	for _, m := range partial {
+		p.ids, p.links = append(p.ids, m.undone.Notes...), append(p.links, m.undone.Links...)
+	}
+	slices.SortFunc(p.ids, memory.CompareIDs)
+	p.ids = slices.Compact(p.ids)
+	slices.SortFunc(p.links, memory.CompareLinkIDs)
+	p.links = slices.Compact(p.links)
 	if p.later = !in.DryRun && !in.Review && in.closes == nil && !c.inline(in.Background, in.job, len(p.ids)); p.later {
 		return p, nil
 	}
@@ -224,19 +233,28 @@ func (p *mergePlan) readBase(ctx context.Context, base *memory.View, partial []p
 	if p.base, err = p.c.notesIn(ctx, p.s, *base, p.ids); err != nil {
 		return err
 	}
+	if p.baseLinks, err = p.c.linksIn(ctx, p.s, *base, p.links); err != nil {
+		return err
+	}
 	for _, m := range partial {
-		later, err := p.c.notesIn(ctx, p.s, m.view, m.notes)
+		notes := slices.Concat(m.notes, m.undone.Notes)
+		then, err := p.c.notesIn(ctx, p.s, m.view, notes)
 		if err != nil {
 			return err
 		}
-		for _, id := range m.notes {
-			p.base[id] = later[id]
+		for _, id := range notes {
+			p.base[id] = then[id]
 		}
+		links, err := p.c.linksIn(ctx, p.s, m.view, m.undone.Links)
+		if err != nil {
+			return err
+		}
+		for _, id := range m.undone.Links {
+			delete(p.baseLinks, id)
+		}
+		maps.Copy(p.baseLinks, links)
 	}
 	if p.other, err = p.c.notesIn(ctx, p.s, p.theirs, p.ids); err != nil {
-		return err
-	}
-	if p.baseLinks, err = p.c.linksIn(ctx, p.s, *base, p.links); err != nil {
 		return err
 	}
 	p.otherLinks, err = p.c.linksIn(ctx, p.s, p.theirs, p.links)
@@ -699,14 +717,15 @@ func markStale(ctx context.Context, tx memory.Tx, source uuid.UUID, derived []me
 	return out, nil
 }
 
-// partialMerge is a merge of some notes only.
+// partialMerge is a view from which both sides differ in some notes only: after a merge of these, or before merges that were rolled back.
 type partialMerge struct {
-	view  memory.View
-	notes []uuid.UUID
+	view   memory.View
+	notes  []uuid.UUID
+	undone memory.Touched // by the merges that were rolled back
 }
 
 // mergeBase returns the view from which both sides differ: the later of the fork point and the last merge between them, either
-// way. partial are later merges of some notes from the other side, oldest first.
+// way. partial is about some notes: what a rollback has taken back, then later merges of some notes from the other side, oldest first.
 func (c *Service) mergeBase(ctx context.Context, s tenant.Scope, ours, theirs *memory.View) (base memory.View, partial []partialMerge, err error) {
 	shared, ok := memory.Shared(ours, theirs)
 	if !ok {
@@ -722,38 +741,74 @@ func (c *Service) mergeBase(ctx context.Context, s tenant.Scope, ours, theirs *m
 		return base, nil, err
 	}
 	last, known, partial := lastMerge(into, theirs, shared.Bound)
-	if last != nil {
-		base = theirs.Upto(beforeRollback(back, known, ours))
-	}
-	if taken, known, _ := lastMerge(back, ours, shared.Bound); taken != nil {
-		if at := beforeRollback(into, known, theirs); last == nil || at >= last.Revision {
-			base = ours.Upto(at)
-		}
+	side, other, log := theirs, ours, back // base is of a side, which may have rolled back what it had from the other one
+	taken, knew, _ := lastMerge(back, ours, shared.Bound)
+	switch {
+	case taken != nil && (last == nil || knew >= last.Revision):
+		base, known = ours.Upto(knew), knew
+		side, other, log = ours, theirs, into
+	case last != nil:
+		base = theirs.Upto(known)
+	default:
+		return base, partial, nil
 	}
 	slices.Reverse(partial)
-	return base, partial, nil
+	undone, err := c.rolledBack(ctx, s, log, known, shared.Bound, side, other)
+	return base, append(undone, partial...), err
+}
+
+// rolledBack returns what a side has taken back by a rollback after a revision which the other one has, and had taken from that one before
+// it, as it was before. Else both sides would seem to have had it, and one to have deleted it.
+func (c *Service) rolledBack(ctx context.Context, s tenant.Scope, log []memory.Changeset, known, after memory.Revision, side, other *memory.View) ([]partialMerge, error) {
+	to := side.At
+	for i := range log {
+		if m := &log[i]; m.Revision > known && m.Revision <= to && m.Cause == memory.CauseRollback {
+			to = m.MergedFrom.Revision
+		}
+	}
+	if to >= known {
+		return nil, nil
+	}
+	out := partialMerge{view: side.Upto(to)}
+	for m := range standing(log, known) {
+		if _, ok := other.Knew(m.MergedFrom, after); !ok || m.Revision <= to {
+			continue
+		}
+		wrote, err := c.store.Touched(ctx, s, side.Upto(m.Revision-1), side.Upto(m.Revision))
+		if err != nil {
+			return nil, err
+		}
+		out.undone.Notes, out.undone.Links = append(out.undone.Notes, wrote.Notes...), append(out.undone.Links, wrote.Links...)
+	}
+	return []partialMerge{out}, nil
+}
+
+// standing yields the merges of a log, newest first, that no rollback up to a revision has taken back.
+func standing(log []memory.Changeset, at memory.Revision) iter.Seq[*memory.Changeset] {
+	return func(yield func(*memory.Changeset) bool) {
+		for i := range log {
+			switch m := &log[i]; {
+			case m.Revision > at:
+			case m.Cause == memory.CauseRollback:
+				at = m.MergedFrom.Revision
+			case !yield(m):
+				return
+			}
+		}
+	}
 }
 
 // lastMerge finds the merge in a log, newest first, that took the most of the other side's lineage after a revision, up to which one, and
-// the merges of some notes since. What a rollback has taken back does not count.
+// the merges of some notes since.
 func lastMerge(log []memory.Changeset, other *memory.View, after memory.Revision) (last *memory.Changeset, known memory.Revision, partial []partialMerge) {
-	upto := memory.Revision(-1) // after a rollback: only what was before it
 	known = after
 	var later int
-	for i := range log {
-		m := &log[i]
-		if upto >= 0 && m.Revision > upto {
-			continue
-		}
-		if m.Cause == memory.CauseRollback {
-			upto = m.MergedFrom.Revision
-			continue
-		}
+	for m := range standing(log, math.MaxInt64) {
 		at, ok := other.Knew(m.MergedFrom, after)
 		switch {
 		case !ok:
 		case m.MergedFrom.Notes != nil:
-			partial = append(partial, partialMerge{other.Upto(at), m.MergedFrom.Notes})
+			partial = append(partial, partialMerge{view: other.Upto(at), notes: m.MergedFrom.Notes})
 		case last == nil || at > known:
 			last, known, later = m, at, len(partial)
 		}
@@ -762,24 +817,4 @@ func lastMerge(log []memory.Changeset, other *memory.View, after memory.Revision
 		partial = partial[:later]
 	}
 	return last, known, partial
-}
-
-// beforeRollback returns the revision from which a side differs from one that has taken its revision at: at itself, or, if a rollback has
-// taken back what that one had brought up to it, the revision returned to. Else both sides would seem to have had, and one to have
-// deleted, what never came back. The log of the side is newest first.
-func beforeRollback(log []memory.Changeset, at memory.Revision, other *memory.View) memory.Revision {
-	upto := memory.Revision(-1) // after a rollback: only what was before it
-	for i := range log {
-		m := &log[i]
-		if upto >= 0 && m.Revision > upto || m.Cause != memory.CauseRollback || m.Revision <= at {
-			continue
-		}
-		upto = m.MergedFrom.Revision
-		if upto < at && slices.ContainsFunc(log[i+1:], func(c memory.Changeset) bool {
-			return c.Cause == memory.CauseMerge && c.Revision > upto && c.Revision <= at && other.Reads(c.MergedFrom.Collection, c.MergedFrom.Revision)
-		}) {
-			at = upto
-		}
-	}
-	return at
 }

@@ -742,6 +742,30 @@ func TestMergeAfterRollbackOfBoth(t *testing.T) {
 	}
 }
 
+// TestMergeAfterRollbackOfBase: a rollback of a base takes back what it was told itself, also when it had taken the fork and the fork had
+// taken the base before. The fork brings its own changes again, and not those of the base.
+func TestMergeAfterRollbackOfBase(t *testing.T) {
+	t.Parallel()
+	l, one, two, _ := family(t)
+	at := l.head("base")
+	l.patch("f", one, notes.NotePatch{Content: new("ONE")})
+	_, err := l.notes.PutLinks(t.Context(), l.all, "f", one, []notes.LinkInput{{Target: two}}, memory.Request{})
+	l.must(err)
+	l.add(memory.Collection{ID: l.id("base")}, "of the base")
+	l.patch("base", two, notes.NotePatch{Content: new("TWO")})
+	l.merge("base", "f", clone.MergeInput{})
+	l.merge("f", "base", clone.MergeInput{})
+	_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
+	l.must(err)
+	m := l.merge("base", "f", clone.MergeInput{Strategy: merge.Fail})
+	l.want("the base", strings.Join(l.contents("base"), "|"), "ONE|two|three")
+	if m.Notes != 1 || m.Links != 1 {
+		t.Errorf("merged again: %+v", m)
+	}
+	l.merge("f", "base", clone.MergeInput{Strategy: merge.Fail})
+	l.want("the fork follows", strings.Join(l.contents("f"), "|"), "ONE|two|three")
+}
+
 func TestSnapshotsAndTimes(t *testing.T) {
 	t.Parallel()
 	l, one, _, _ := family(t)

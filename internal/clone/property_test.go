@@ -121,21 +121,56 @@ func (b *branch) last(other *branch, after memory.Revision) (found mergeMark, kn
 	return found, known, ok
 }
 
-// beforeRollback returns the revision to which a later rollback has returned, if it has taken back a merge from the other up to at.
-func (b *branch) beforeRollback(at memory.Revision, other *branch) memory.Revision {
-	upto := b.head
-	for i, m := range slices.Backward(b.merges) {
-		if m.at > upto || m.of != nil || m.at <= at {
+// rolledBack returns what the branch showed at a revision, with what it had from the other and has taken back by a later rollback as it was
+// before.
+func (b *branch) rolledBack(at memory.Revision, other *branch, after memory.Revision) *shown {
+	to := b.head
+	for _, m := range slices.Backward(b.merges) {
+		if m.of == nil && m.at > at && m.at <= to {
+			to = m.from
+		}
+	}
+	out := b.at[at].clone()
+	if to >= at {
+		return out
+	}
+	upto := at
+	for _, m := range slices.Backward(b.merges) {
+		if m.at > upto {
 			continue
 		}
-		for _, back := range b.merges[:i] {
-			if m.from < at && back.of != nil && back.at > m.from && back.at <= at && other.at[back.from] != nil && other.at[back.from] == back.of.at[back.from] {
-				at = m.from
+		if m.of == nil {
+			upto = m.from
+			continue
+		}
+		if known, same := shared(m.of, m.from, other, other.head); !same || known <= after || m.at <= to {
+			continue
+		}
+		was, is, then := b.at[m.at-1], b.at[m.at], b.at[to]
+		for _, side := range []map[uuid.UUID]leaf{was.notes, is.notes} {
+			for id := range side {
+				o, had := was.notes[id]
+				n, has := is.notes[id]
+				if had == has && o == n {
+					continue
+				}
+				if delete(out.notes, id); then.notes[id] != (leaf{}) {
+					out.notes[id] = then.notes[id]
+				}
 			}
 		}
-		upto = m.from
+		for _, side := range []map[memory.LinkID]bool{was.links, is.links} {
+			for l := range side {
+				if was.links[l] == is.links[l] {
+					continue
+				}
+				if delete(out.links, l); then.links[l] {
+					out.links[l] = true
+				}
+			}
+		}
 	}
-	return at
+	return out
 }
 
 // shared returns the newest revision whose content two collections share; ok is false when there is none.
@@ -332,12 +367,10 @@ func base(ours, theirs *branch) (*shown, bool) {
 	into, known, found := ours.last(theirs, point)
 	out := ours.at[point]
 	if found {
-		out = theirs.at[theirs.beforeRollback(known, ours)]
+		out = theirs.rolledBack(known, ours, point)
 	}
-	if _, known, ok := theirs.last(ours, point); ok {
-		if at := ours.beforeRollback(known, theirs); !found || at >= into.at {
-			out = ours.at[at]
-		}
+	if _, known, ok := theirs.last(ours, point); ok && (!found || known >= into.at) {
+		out = ours.rolledBack(known, theirs, point)
 	}
 	return out, true
 }
