@@ -116,10 +116,10 @@ const blank = "empty"
 
 // batch requests the vectors of texts. What the endpoint refuses is asked for in halves, as long as it takes a short text:
 // fewer texts in one request, then shorter ones. What it takes is kept for the next requests. So is what it fails on, twice,
-// while it takes a short text: some endpoints answer 500 to a text that is too long.
+// while it takes a short text: some endpoints answer 500 to a text that is too long, or take too long for it.
 func (e *Embedding) batch(ctx context.Context, s tenant.Scope, texts []string) ([]memory.Embedding, error) {
 	made, err := e.ask(ctx, s, texts)
-	if err == nil || !isOfInput(err) {
+	if err == nil || !isOfInput(err) || ctx.Err() != nil {
 		return made, err
 	}
 	if isRefusal(err) && len(texts) == 1 && utf8.RuneCountInString(texts[0]) <= shortText {
@@ -208,7 +208,7 @@ func (e *Embedding) shorter(ctx context.Context, s tenant.Scope, text string, re
 		}
 	case err != nil:
 		return memory.Embedding{}, err
-	case e.learn(&e.window, int64(window)):
+	case !fault.Is(refused, fault.Timeout) && e.learn(&e.window, int64(window)): // it may be slow for now
 		e.deps.log().Warn("long texts are embedded in parts: the embedder reads no more at once",
 			"endpoint", e.endpoint.name, "model", e.cfg.EmbedModel, "characters", window)
 	}

@@ -181,8 +181,8 @@ func (f *failure) Unwrap() []error {
 	return []error{f.err}
 }
 
-// doubtedError is the error of a request whose input may be why an endpoint failed (5xx). Such a failure is not tried again and
-// does not count against the endpoint: the caller finds out with another input.
+// doubtedError is the error of a request whose input may be why an endpoint failed (5xx) or did not answer in time. Such a failure is not
+// tried again and does not count against the endpoint: the caller finds out with another input.
 type doubtedError struct{ error }
 
 func (d *doubtedError) Unwrap() error { return d.error }
@@ -341,7 +341,7 @@ func (e *endpoint) failure(rec *recorder, err error) *failure {
 	}
 	f.retryAfter = parseRetryAfter(rec.retryAfter, e.clock())
 	_, doubted := errors.AsType[*doubtedError](err)
-	f.doubtful = doubted && f.status >= 500 && f.isRetryable() && f.retryAfter == 0
+	f.doubtful = doubted && (f.status >= 500 || f.timeout) && f.isRetryable() && f.retryAfter == 0
 	return f
 }
 

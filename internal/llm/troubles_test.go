@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -635,5 +636,44 @@ func TestBreakerSaysWhy(t *testing.T) {
 	})
 	if err := watch.Models(t.Context()); err != nil || watch.Embedder(t.Context()) == nil {
 		t.Errorf("after the model came back: %v", err)
+	}
+}
+
+// An embedder that takes too long for one text stays in use for the others, and gets that one in parts. One that answers nothing in time
+// is soon not asked.
+func TestEndpointIsSlowForOneText(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("bees survive frost in straw ", 30)
+	f := setup(t)
+	f.cfg.BreakerFailures, f.cfg.BreakerPause, f.cfg.MaxTries, f.cfg.Timeout = 2, time.Hour, 2, 300*time.Millisecond
+	var most atomic.Int64
+	most.Store(500)
+	f.srv.Handle(llmtest.Embed, func(r llmtest.Request) llmtest.Reply {
+		if slices.ContainsFunc(r.Inputs, func(in string) bool { return len(in) > int(most.Load()) }) {
+			return llmtest.Hang()
+		}
+		return llmtest.Default()
+	})
+	e := f.embedder(t)
+	for range 2 {
+		if made, err := e.Embed(t.Context(), f.scope, []string{long}); err != nil || len(made) != 1 {
+			t.Errorf("a slow text: %d vectors, %v", len(made), err)
+		}
+	}
+	most.Store(30)
+	for range 2 {
+		if _, err := e.Embed(t.Context(), f.scope, []string{"a text that is always slow, and has few words"}); !fault.Is(err, fault.Timeout) {
+			t.Errorf("a short slow text: %v", err)
+		}
+	}
+	if _, err := e.Embed(t.Context(), f.scope, []string{"kilns"}); err != nil {
+		t.Errorf("another text: %v", err)
+	}
+	most.Store(0)
+	if _, err := e.Embed(t.Context(), f.scope, []string{long}); !fault.Is(err, fault.Timeout) {
+		t.Errorf("nothing is answered: %v", err)
+	}
+	if _, err := e.Embed(t.Context(), f.scope, []string{"kilns"}); !errors.Is(err, memory.ErrPaused) {
+		t.Errorf("after it: %v", err)
 	}
 }
