@@ -583,6 +583,47 @@ func TestMergeReviewAgain(t *testing.T) {
 	l.want("approved", strings.Join(l.contents("base"), "|"), "ONE!|TWO|THREE")
 }
 
+// TestMergeReviewAfterRollback: what a rollback takes back of an approved proposal is proposed and merged again, also when it was approved
+// in part, or the fork has taken the base since.
+func TestMergeReviewAfterRollback(t *testing.T) {
+	t.Parallel()
+	for _, taken := range []bool{false, true} {
+		for _, part := range []bool{false, true} {
+			l, one, two, _ := family(t)
+			l.patch("f", one, notes.NotePatch{Content: new("ONE")})
+			l.delete("f", two)
+			at := l.head("base")
+			propose := func() *memory.Review { return l.merge("base", "f", clone.MergeInput{Review: true}).Review }
+			approve := func(r *memory.Review, ids []uuid.UUID) {
+				_, err := l.clones.ApproveMerge(t.Context(), l.all, *r, ids, "")
+				l.must(err)
+			}
+			var ids []uuid.UUID
+			if part {
+				ids = []uuid.UUID{one}
+			}
+			approve(propose(), ids)
+			merged := l.head("base")
+			if taken {
+				l.merge("f", "base", clone.MergeInput{})
+			}
+			_, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
+			l.must(err)
+			again := propose()
+			if again == nil || len(again.Changes) != 2 {
+				t.Fatalf("part %v, taken %v: proposed again: %+v", part, taken, again)
+			}
+			approve(again, nil)
+			l.want(fmt.Sprintf("part %v, taken %v", part, taken), strings.Join(l.contents("base"), "|"), "ONE|three")
+			_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: merged})
+			l.must(err)
+			if r := propose(); (r != nil) != part || part && (len(r.Changes) != 1 || r.Changes[0].Note != two) {
+				t.Errorf("part %v, taken %v: after the rollback to the first approval: %+v", part, taken, r)
+			}
+		}
+	}
+}
+
 // TestMergeReviewsAtOnce: of proposals of the same that are made at one moment, one is opened.
 func TestMergeReviewsAtOnce(t *testing.T) {
 	t.Parallel()
