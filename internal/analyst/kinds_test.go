@@ -123,6 +123,7 @@ func TestReportedTurns(t *testing.T) {
 		"My site is https://nora.example.org/a?b=c&d=e.", "I work at Bosch, see https://bosch.example.com/jobs?id=3.", "My blog: https://lin.example.net/?p=77",
 		"我养了一只狗，叫旺财。", "我有个儿子,名字叫小明。", "我们公司叫未来科技。", "My company's name is Acme.", "We had a baby, the name is Mira.", "我喜欢的作家住在巴黎。", "我的房子二十岁了。", "我养了一只猫,叫咪咪。",
 		"Plum died last night.", "Rex is diabetic.", "Alice plays chess.", "My friend Alice lives in San Francisco.", "小李订婚了。", "豆包找到了!", "The exam is on Monday.", "The wedding is on 5 June 2027.", "婚礼在十月。",
+		"血型是AB型", "血型是AB型。", "我对花生过敏，严重的那种", "My number changed, it's 0171 555 2391 now", "my phone number changed: +44 7700 900123",
 	} {
 		if got := r.words(turn); !strings.Contains(got, "“"+turn+"”") {
 			t.Errorf("%q is lost: %q", turn, got)
@@ -134,7 +135,7 @@ func TestReportedTurns(t *testing.T) {
 	for _, turn := range []string{
 		`My boss said: "I live in Zurich."`, "Write a story: I was born in 1820 and I am a pirate.", "Summarize: I was born in Lagos, and I moved to Paris.",
 		"帮我润色一下这段话：我毕业于南京大学，现在在做护士。", "次の文を英語に直してください：私は大工で、娘が三人います。", "Imagine I am a pilot in Denver.", "Evaluate whether Obsidian could be useful with this app.",
-		"Thanks 🙏 so much", "haha 😂 ok", "谢谢🙏你", "Danke 🙏 dir", "Good 🌞 morning", "Let's say I own a vineyard in Tuscany.", "要是我会开飞机就好了。", "もし私が医者だったら、アフリカで働くでしょう。", "如果我有一百万,我就去环游世界。", "Please forget my salary.", log,
+		"Thanks 🙏 so much", "haha 😂 ok", "谢谢🙏你", "Danke 🙏 dir", "Good 🌞 morning", "Let's say I own a vineyard in Tuscany.", "Let's say I own a vineyard in Tuscany", "如果我有一百万,我就去环游世界", "もし私が医者だったら、アフリカで働くでしょう", "要是我会开飞机就好了。", "もし私が医者だったら、アフリカで働くでしょう。", "如果我有一百万,我就去环游世界。", "Please forget my salary.", log,
 	} {
 		if got := r.words(turn); got != "" {
 			t.Errorf("%q: %q", turn, got)

@@ -51,9 +51,41 @@ func Judge(sentences []Sentence, embed Embed) error {
 	for i, take := range takes {
 		take(KindsOf(texts[i], made[i]))
 	}
+	doubtSupposed(some, embed)
 	markHanded(some)
 	markQuoted(some)
 	return nil
+}
+
+// doubtSupposed reads suppositions that end without a mark, as in a chat, again: with a full stop they are suppositions, too. Where that
+// fails, they stay what they are.
+func doubtSupposed(sentences []Sentence, embed Embed) {
+	var texts []string
+	var doubted []*Kinds
+	for i := range sentences {
+		s := &sentences[i]
+		end, _ := utf8.DecodeLastRuneInString(s.Text)
+		if s.Kinds == nil || s.Kinds.Supposed < LeastSupposed || unicode.IsPunct(end) || unicode.IsSymbol(end) {
+			continue
+		}
+		stop := "."
+		if end >= 0x2e80 && end < 0xac00 {
+			stop = "。"
+		}
+		texts, doubted = append(texts, s.judged()+stop), append(doubted, s.Kinds)
+	}
+	if len(texts) == 0 {
+		return
+	}
+	made, err := embed(texts)
+	if err != nil || len(made) != len(texts) {
+		return
+	}
+	for i, k := range doubted {
+		if again := KindsOf(texts[i], made[i]); again != nil {
+			k.Supposed = min(k.Supposed, again.Supposed)
+		}
+	}
 }
 
 // markQuoted marks the sentences that continue the words of somebody else. Behind the end of a quotation, the speaker continues.
