@@ -17,40 +17,71 @@ var heldLines string
 // leastEpisode is the worth from which internal/memory/policy/layered makes an episode of a sentence.
 const leastEpisode = 0.4
 
-// runHeld says what the product makes of the turns of held.tsv: how many are episodes and how many have a fact. It prints those that
-// came out otherwise than their kind.
+// heldCounts are how many turns of a kind came out how.
+type heldCounts struct{ turns, happened, episodes, facts, unmarked, episodesBefore, factsBefore int }
+
+// runHeld says what the product makes of the turns of held.tsv: how many are episodes and how many have a fact, also without their full
+// stop. It prints those that came out otherwise than their kind.
 func runHeld() error {
-	type counts struct{ turns, happened, episodes, facts, episodesBefore, factsBefore int }
-	byKind := map[string]*counts{}
+	byKind := map[string]*heldCounts{}
 	for line := range strings.Lines(heldLines) {
 		p := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
-		sentences := said.Sentences([]said.Turn{{Text: strings.ReplaceAll(p[2], `\n`, "\n")}}, 0)
-		before, _ := said.Most(sentences)
-		if err := said.Judge(sentences, func(texts []string) ([][]float32, error) { return vectors(texts, "") }); err != nil {
+		turn := strings.ReplaceAll(p[2], `\n`, "\n")
+		before, _ := said.Most(said.Sentences(said.TurnsOf([]string{turn}), 0))
+		worth, happened, err := mostOf(turn)
+		if err != nil {
 			return err
 		}
-		worth, happened := said.Most(sentences)
+		unmarkedWorth, _, err := mostOf(unmarked(turn))
+		if err != nil {
+			return err
+		}
 		c := byKind[p[0]]
 		if c == nil {
-			c = &counts{}
+			c = &heldCounts{}
 			byKind[p[0]] = c
 		}
 		c.turns++
 		c.happened += count(happened)
 		c.episodes += count(happened || worth >= leastEpisode)
 		c.facts += count(worth >= leastWorth)
+		c.unmarked += count(unmarkedWorth >= leastWorth)
 		c.episodesBefore += count(before >= leastEpisode)
 		c.factsBefore += count(before >= leastWorth)
-		if wants := p[0] == "happened" || p[0] == "fact"; wants != (worth >= leastWorth) || p[0] == "chatter" && worth >= leastEpisode || (p[0] == "happened") != happened && p[0] != "fact" {
+		if isOtherwise(p[0], worth, happened) {
 			fmt.Printf("  %s, %s, worth %.2f, happened %t: %s\n", p[0], p[1], worth, happened, p[2])
 		}
 	}
 	for _, kind := range sortedKeys(byKind) {
 		c := byKind[kind]
-		fmt.Printf("held, %-9s %3d turns: something happened in %d, episodes %d (without vectors %d), with a fact %d (%d)\n",
-			kind, c.turns, c.happened, c.episodes, c.episodesBefore, c.facts, c.factsBefore)
+		fmt.Printf("held, %-18s %3d turns: something happened in %d, episodes %d (without vectors %d), with a fact %d (without a full stop %d, without vectors %d)\n",
+			kind, c.turns, c.happened, c.episodes, c.episodesBefore, c.facts, c.unmarked, c.factsBefore)
 	}
 	return nil
+}
+
+// mostOf returns what the product makes of a turn.
+func mostOf(turn string) (worth float64, happened bool, err error) {
+	sentences := said.Sentences(said.TurnsOf([]string{turn}), 0)
+	err = said.Judge(sentences, func(texts []string) ([][]float32, error) { return vectors(texts, "") })
+	worth, happened = said.Most(sentences)
+	return worth, happened, err
+}
+
+// unmarked returns a turn without its full stop, as people write in a chat.
+func unmarked(turn string) string {
+	for _, stop := range []string{".", "。", "।"} {
+		if bare, ok := strings.CutSuffix(turn, stop); ok && !strings.HasSuffix(bare, stop) {
+			return bare
+		}
+	}
+	return turn
+}
+
+// isOtherwise reports whether a turn came out otherwise than its kind.
+func isOtherwise(kind string, worth float64, happened bool) bool {
+	fact := strings.HasPrefix(kind, "fact")
+	return (fact || kind == "happened") != (worth >= leastWorth) || kind == "chatter" && worth >= leastEpisode || !fact && (kind == "happened") != happened
 }
 
 func count(is bool) int {
