@@ -40,6 +40,18 @@ def test_put_get_delete(store: SlipboxStore) -> None:
         store.put(("users", "a.b"), "k", {})
 
 
+def test_keys(store: SlipboxStore) -> None:
+    # A key is an id, not a secret, whatever it looks like.
+    for key in (uuid.uuid4().hex, f"user-{uuid.uuid4().hex}", str(uuid.uuid4())):
+        store.put(("users",), key, {"o": {}})
+        found = store.get(("users",), key)
+        assert found is not None and (found.key, found.value) == (key, {"o": {}})
+    with pytest.raises(ValueError, match="card number"):
+        store.put(("users",), "4111111111111111", {"o": 1})
+    store.put(("users",), "other", {"p": {}})
+    assert {item.key for item in store.search(("users",), filter={"p": {}})} == {"other"}
+
+
 def test_search(store: SlipboxStore) -> None:
     store.put(("docs", "a"), "one", {"text": "The ferry to Naxos leaves at nine.", "n": 1, "tags": {"kind": "trip"}})
     store.put(("docs", "a", "deep"), "two", {"text": "Rosa repairs bicycles in Porto.", "n": 2})

@@ -98,6 +98,8 @@ def within_filter(filter: Mapping[str, Any], path: str, compare: Compare, **more
         at = f"{path}.{name}"
         if not isinstance(value, Mapping):
             conditions.append(compare(at, value))
+        elif not value:
+            conditions.append(leaf(at, True, "exists"))
         elif any(key.startswith("$") for key in value):
             for operator, operand in value.items():
                 if operator not in known:

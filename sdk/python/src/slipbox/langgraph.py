@@ -114,7 +114,8 @@ class SlipboxStore(BaseStore):
 
     def _of(self, namespace: tuple[str, ...], key: str) -> list[models.Note]:
         """Returns the notes of a key. There are two only after two wrote a new key at once; the oldest counts."""
-        found = self._notes(every(leaf("kind", ITEM), leaf("namespace", _text(namespace)), leaf("key", key)))
+        named: requests.Filter = {"or": [leaf("name", key), leaf("key", key)]}
+        found = self._notes(every(leaf("kind", ITEM), leaf("namespace", _text(namespace)), named))
         return sorted(found, key=lambda note: note.id)
 
     def _get(self, op: GetOp) -> Item | None:
@@ -175,7 +176,8 @@ class SlipboxStore(BaseStore):
             "kind": ITEM,
             "namespace": _text(op.namespace),
             "prefixes": [_text(op.namespace[: i + 1]) for i in range(len(op.namespace))],
-            "key": op.key,
+            # What is called a key is taken for a secret, as "key" was that earlier stores wrote.
+            "name": op.key,
             "value": dict(op.value),
             # A patch removes nulls, and a filter does not compare lists.
             "nulls": [*_nulls(op.value)],
@@ -197,6 +199,9 @@ class SlipboxStore(BaseStore):
             made = self._client.create_note(
                 self._collection, content=content, attributes=attributes, infer=False, on_duplicate="keep"
             )
+            if (name := made.note.attributes["name"]) != op.key:
+                remove(self._client, self._collection, made.note.id, erase=True)
+                raise ValueError(f"the key would be stored as {name!r}; use a collection with the secrets 'keep'")
             self.redacted.update(made.redacted)
         self._mark(op.namespace)
 
@@ -243,7 +248,7 @@ def _fields(note: models.Note | models.HitNote) -> dict[str, Any]:
     attributes = note.attributes or {}
     return {
         "namespace": _path(attributes),
-        "key": attributes["key"],
+        "key": attributes["name"] if "name" in attributes else attributes["key"],
         "value": _with_nulls(attributes["value"], attributes.get("nulls", ())),
         "created_at": note.created_at,
         "updated_at": note.updated_at,
