@@ -45,8 +45,10 @@ type noteDeletion struct {
 	id      uuid.UUID
 	guard   memory.Guard
 	sources Sources
-	erase   bool // the items of layers that are copies of it go in the same changeset, and are not made again of other items
-	check   func(ctx context.Context, tx memory.Tx, old *memory.Note) error
+	// influence is what was found of an erased note in the collections before this one. Items of layers that are copies of it go in the
+	// same changeset, and are not made again of other items. Nil: it is not erased.
+	influence *influence
+	check     func(ctx context.Context, tx memory.Tx, old *memory.Note) error
 }
 
 func (n *Service) deleteNote(ctx context.Context, s tenant.Scope, c *memory.Collection, e noteDeletion) (Deleted, error) {
@@ -78,6 +80,9 @@ func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Coll
 		old, err := readVisible(ctx, tx, id)
 		if err != nil {
 			return err
+		}
+		if old == nil && len(x.edits) > 0 && (tx.View().At == head || d.anyHead) {
+			return x.apply(ctx, s, tx, c, d)
 		}
 		if old == nil {
 			return fault.Missing("note")

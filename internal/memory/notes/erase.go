@@ -50,9 +50,10 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 	}
 	var out Erasure
 	changes := make([]change, len(tree))
+	x := influence{changesets: map[place]*evolution{}, since: map[place]memory.Revision{}}
 	for i := range tree {
 		d := plainDeletion(id, sources, nil)
-		d.erase = true
+		d.influence = &x
 		if i == 0 {
 			d.guard = r.Guard
 		} else if _, err := n.resolveWritable(ctx, s, tree[i].ID.String()); err != nil {
@@ -69,6 +70,7 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 		if changes[i], err = n.changeOf(ctx, s, &tree[i], id); err != nil {
 			return out, err
 		}
+		changes[i].keepCurrent(x.touched)
 	}
 	if !slices.Contains(changes[0].gone, id) {
 		changes[0].gone = append(changes[0].gone, id)
@@ -182,6 +184,15 @@ func (n *Service) withForks(ctx context.Context, s tenant.Scope, c memory.Collec
 type change struct {
 	gone, past []uuid.UUID
 	again      []uuid.UUID // of past: those that their policy makes again
+}
+
+// keepCurrent adds notes of which only the current version is left, unless they are gone.
+func (x *change) keepCurrent(ids []uuid.UUID) {
+	for _, id := range ids {
+		if !slices.Contains(x.gone, id) {
+			x.past = appendNew(x.past, id)
+		}
+	}
 }
 
 // changeOf returns what the latest deletion of a note changed, and what its policy has changed since then: all that was

@@ -49,6 +49,7 @@ var supportedKinds = []memory.Kind{memory.KindFact, memory.KindKnowledge, memory
 type consequences struct {
 	gone  []uuid.UUID   // derived notes that nothing else supports, and sources that are deleted as well
 	edits []memory.Note // notes without the sentences that say what is deleted, with their vectors
+	again []uuid.UUID   // of edits: those that their policy describes again
 	said  []uuid.UUID
 	texts []string // of gone, and the sentences that were taken out
 }
@@ -63,16 +64,23 @@ type finder struct {
 	supports []memory.Kind // that go with the last of their sources
 }
 
-// consequencesOf finds what the deletion of a note changes. A note that is not visible has none.
+// consequencesOf finds what the deletion of a note changes. Of a note that is not visible, only what it has written into others is
+// left.
 func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.Collection, v memory.View, e *noteDeletion) (consequences, error) {
 	var out consequences
 	f := finder{n, s, v, c, supportedKinds}
-	if e.erase {
+	if e.influence != nil {
 		f.supports = append(slices.Clip(f.supports), memory.KindNote)
 	}
 	id, sources := e.id, e.sources
+	described, again, err := f.described(ctx, e)
+	if err != nil {
+		return out, err
+	}
+	out.again = again
 	found, err := n.store.Notes(ctx, s, v, []uuid.UUID{id}, memory.ReadOptions{})
 	if err != nil || len(found) == 0 {
+		out.edits = described
 		return out, err
 	}
 	note := &found[0]
@@ -114,6 +122,12 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 	}
 	told, err := f.toldBy(ctx, also, out.edits, near, append(out.texts, note.Content))
 	out.edits = append(out.edits, shown...)
+	for i := range described {
+		same := func(n memory.Note) bool { return n.ID == described[i].ID }
+		if !slices.Contains(out.gone, described[i].ID) && !slices.ContainsFunc(out.edits, same) {
+			out.edits = append(out.edits, described[i])
+		}
+	}
 	for _, id := range told {
 		out.said = appendNew(out.said, id)
 	}
@@ -592,7 +606,7 @@ func (x *consequences) apply(ctx context.Context, s tenant.Scope, tx memory.Tx, 
 		if _, err := tx.Put(ctx, next); err != nil {
 			return err
 		}
-		if job := noteJob(s, c, &next, false); job != nil {
+		if job := noteJob(s, c, &next, slices.Contains(x.again, next.ID)); job != nil {
 			if _, err := tx.Enqueue(ctx, *job); err != nil {
 				return err
 			}

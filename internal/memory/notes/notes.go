@@ -23,6 +23,7 @@ type Store interface {
 	CreateCollection(ctx context.Context, s tenant.Scope, c memory.NewCollection) (memory.CollectionCreated, error)
 	Replayed(ctx context.Context, s tenant.Scope, k memory.Idempotency) (memory.Idempotency, bool, error)
 	Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error)
+	ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery) ([]memory.Job, error)
 }
 
 // Deps are the dependencies of Service.

@@ -1,0 +1,191 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/oapi-codegen/nullable"
+
+	"github.com/slipboxhq/slipbox/internal/clone"
+	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+)
+
+// newGossip returns a world whose model describes a note by its own words, and repeats a secret that it reads anywhere to all neighbors and
+// in the tags of the new note.
+func newGossip(t *testing.T, o options) *world {
+	t.Helper()
+	w := newWorld(t, o)
+	w.fake.Handle("analyze", func(r llmtest.Request) llmtest.Reply {
+		var d struct {
+			Content string `json:"content"`
+		}
+		w.material(r, &d)
+		words := strings.Fields(strings.Trim(strings.ToLower(d.Content), "."))
+		return llmtest.JSON(amem.Analysis{Context: "Says: " + d.Content, Keywords: words[:min(4, len(words))], Tags: words[:2]})
+	})
+	w.fake.Handle("evolve", func(r llmtest.Request) llmtest.Reply {
+		var d struct {
+			New       policy.DescribedMaterial   `json:"new_note"`
+			Neighbors []policy.DescribedMaterial `json:"neighbours"`
+		}
+		w.material(r, &d)
+		if raw, err := json.Marshal(d); err != nil || !strings.Contains(string(raw), "celiac") {
+			return keep()
+		}
+		return evolve(func(e *amem.Evolution) {
+			e.Actions, e.SuggestedConnections, e.TagsToUpdate = []string{"strengthen", "update_neighbor"}, []int{0}, []string{"celiac"}
+			for range d.Neighbors {
+				e.NewContextNeighborhood = append(e.NewContextNeighborhood, "Mirko has celiac disease.")
+				e.NewTagsNeighborhood = append(e.NewTagsNeighborhood, []string{"celiac"})
+				e.NewKeywordsNeighborhood = append(e.NewKeywordsNeighborhood, []string{"celiac"})
+			}
+		})
+	})
+	return w
+}
+
+// traces returns where a word is: in versions of notes, in results of jobs and in reviews.
+func (w *world) traces(c uuid.UUID, word string) (out []string) {
+	w.t.Helper()
+	holds := func(what string, v any) {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if strings.Contains(strings.ToLower(string(raw)), word) {
+			out = append(out, what+" "+string(raw))
+		}
+	}
+	ctx, v := w.t.Context(), w.view(c)
+	for i := range v.Layers {
+		if _, err := w.store.Log(ctx, w.s, v, i, 0, "", func(r memory.LogRow) error {
+			holds("version", r.Note)
+			return nil
+		}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	jobs, err := w.store.ListJobs(ctx, w.s, memory.JobQuery{Collection: c, Limit: 200})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for i := range jobs {
+		holds("job", string(jobs[i].Result)+string(jobs[i].Payload))
+	}
+	for _, state := range []memory.ReviewState{memory.ReviewOpen, memory.ReviewApplied, memory.ReviewApproved} {
+		for _, r := range w.reviews(state) {
+			holds("review", r)
+		}
+	}
+	return out
+}
+
+func (w *world) erase(id uuid.UUID) notes.Erasure {
+	w.t.Helper()
+	out, err := w.notes.Erase(w.t.Context(), w.s, w.c.ID.String(), id, notes.TakeSentences, memory.Request{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+// TestEraseDescriptions: of an erased note, nothing remains in what it wrote into others: not in the descriptions of its neighbors, nor of
+// those that were described from these later; not in their earlier versions, in searches, in results of jobs, in reviews. A description
+// that is of a note's own text stays or is written again, and what a caller set stays, as do forks.
+func TestEraseDescriptions(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		name     string
+		options  options
+		deleted  bool // before it is erased
+		proposed bool
+	}{
+		{name: "visible"},
+		{name: "both stages together", options: options{together: true}},
+		{name: "deleted before", deleted: true},
+		{name: "proposals", options: options{config: `{"confidence_gate":0.99,"strengthen_gate":0.99}`}, proposed: true},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			w := newGossip(t, x.options)
+			bread := w.learn("Mirko bakes bread every Saturday.")
+			mine := w.learn("Mirko sells bread on Sunday.", given([]string{"market"}, nil, "Mine."))
+			before := w.fork("before")
+			secret := w.learn("The clinic diagnosed Mirko, who bakes bread, with celiac disease.")
+			after := w.fork("after")
+			later := w.learn("Mirko bakes bread without flour.")
+			told := w.learn("Mirko bakes bread for Ana.")
+			tag := nullable.NewNullableWithValue([]string{"home"})
+			w.patch(bread.ID, notes.NotePatch{Category: nullable.NewNullableWithValue("Food")})
+			w.patch(later.ID, notes.NotePatch{Tags: tag})
+			if x.proposed != (len(w.reviews(memory.ReviewOpen)) > 0) || !x.proposed && w.get(bread.ID).Context != "Mirko has celiac disease." {
+				t.Fatalf("it was not described from the secret: %+v", w.get(bread.ID))
+			}
+			if x.deleted {
+				w.deleteByCaller(secret.ID)
+				if n := w.get(bread.ID); n.Context != bread.Context || !slices.Equal(n.Tags, bread.Tags) {
+					t.Errorf("after the deletion %q, %q", n.Context, n.Tags)
+				}
+			}
+			out := w.erase(secret.ID)
+			w.drain()
+			for _, c := range []uuid.UUID{w.c.ID, before, after} {
+				if left := w.traces(c, "celiac"); len(left) > 0 {
+					t.Errorf("left: %s", strings.Join(left, "\n"))
+				}
+				for _, n := range []memory.Note{bread, mine} {
+					if now := w.getIn(c, n.ID); now.Context != n.Context || !slices.Equal(now.Tags, n.Tags) || !slices.Equal(now.Keywords, n.Keywords) {
+						t.Errorf("%q has the context %q, the tags %q and the keywords %q", n.Content, now.Context, now.Tags, now.Keywords)
+					}
+				}
+			}
+			if n := w.get(later.ID); n.Context != "Says: "+n.Content || !slices.Equal(n.Tags, []string{"home"}) || n.State != memory.StateEvolved {
+				t.Errorf("the later note is %+v", n)
+			}
+			if n := w.get(told.ID); n.Context != "Says: "+n.Content || !slices.Equal(n.Tags, []string{"mirko", "bakes"}) || n.State != memory.StateEvolved {
+				t.Errorf("the last note is %+v", n)
+			}
+			if n := w.get(bread.ID); n.Category != "Food" {
+				t.Errorf("what the caller set is %q", n.Category)
+			}
+			if has(out.Rewritten, bread.ID) == x.proposed || has(out.Gone, bread.ID) || has(out.Rewritten, secret.ID) {
+				t.Errorf("erased %v, rewritten %v", out.Gone, out.Rewritten)
+			}
+			if r := w.found("celiac"); slices.ContainsFunc(r, func(s string) bool { return strings.Contains(s, "celiac") }) {
+				t.Errorf("found %q", r)
+			}
+		})
+	}
+}
+
+// TestDeleteDescriptions: a deleted note is taken out of the descriptions of its neighbors, and a rollback brings them back. Of what was
+// described without it, the history stays.
+func TestDeleteDescriptions(t *testing.T) {
+	t.Parallel()
+	w := newGossip(t, options{})
+	bread := w.learn("Mirko bakes bread every Saturday.")
+	secret := w.learn("The clinic diagnosed Mirko, who bakes bread, with celiac disease.")
+	at := w.view(w.c.ID).At
+	w.deleteByCaller(secret.ID)
+	if n := w.get(bread.ID); n.Context != bread.Context || !slices.Equal(n.Keywords, bread.Keywords) || len(n.Vector) == 0 {
+		t.Errorf("after the deletion %q, %q", n.Context, n.Keywords)
+	}
+	if _, err := w.clone.Rollback(t.Context(), w.s, w.c.ID.String(), clone.RollbackInput{To: at}); err != nil {
+		t.Fatal(err)
+	}
+	if n := w.get(bread.ID); n.Context != "Mirko has celiac disease." {
+		t.Errorf("after the rollback %q", n.Context)
+	}
+	other := w.learn("Jupiter has moons.")
+	past := len(w.history(bread.ID))
+	if out := w.erase(other.ID); has(out.Rewritten, bread.ID) || len(w.history(bread.ID)) != past {
+		t.Errorf("an erasure of another note has rewritten it: %v", out.Rewritten)
+	}
+}

@@ -1,0 +1,319 @@
+package notes
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
+)
+
+// place is a note in the log of one collection, or a revision of it.
+type place struct {
+	layer, note uuid.UUID
+	at          memory.Revision
+}
+
+// influence is what decisions that read a note have written into others. An erasure follows it through a collection and its forks.
+type influence struct {
+	changesets map[place]*evolution      // that wrote it, with what is known of their jobs
+	since      map[place]memory.Revision // the first version of a note of a layer that has it
+	// touched are notes that stay, of which an erasure leaves the current version only: they were described from it, or a decision about
+	// them that read it proposed changes.
+	touched []uuid.UUID
+}
+
+// evolution is what one decision read.
+type evolution struct {
+	Read []struct {
+		Note  uuid.UUID       `json:"note"`
+		Layer uuid.UUID       `json:"layer"`
+		From  memory.Revision `json:"from"`
+	} `json:"read"`
+	Tags   []string   `json:"tags"` // that the note got from it; its own description may be of the same changeset
+	Review *uuid.UUID `json:"review"`
+}
+
+// describes reports whether decisions about one note of the collection describe others.
+func (f *finder) describes() bool {
+	p, _ := f.n.policies.ByName(f.c.Policy)
+	r, ok := p.(memory.Reanalyzer)
+	return ok && r.Reanalyzes(memory.KindNote)
+}
+
+// jobsOf returns what the wanted jobs have read, down to the first one: those of some notes, or of all (nil).
+func (f *finder) jobsOf(ctx context.Context, of []uuid.UUID, wanted func(uuid.UUID) bool, first uuid.UUID) (map[uuid.UUID]evolution, error) {
+	out := map[uuid.UUID]evolution{}
+	q := memory.JobQuery{Notes: of, Limit: memory.MaxPage}
+	if of == nil {
+		q.Collection = f.c.ID
+	}
+	for {
+		list, err := f.n.store.ListJobs(ctx, f.s, q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			var e evolution
+			if j := &list[i]; wanted(j.ID) && len(j.Result) > 0 && json.Unmarshal(j.Result, &e) == nil {
+				out[j.ID] = e
+			}
+			q.Before = list[i].ID
+		}
+		if len(list) < q.Limit || slices.Compare(q.Before[:], first[:]) <= 0 {
+			return out, nil
+		}
+	}
+}
+
+// wroteInto returns the notes into which a note may have written: those that the decisions about it read.
+func (f *finder) wroteInto(ctx context.Context, id uuid.UUID) (out []uuid.UUID, err error) {
+	jobs, err := f.jobsOf(ctx, []uuid.UUID{id}, func(uuid.UUID) bool { return true }, uuid.Nil)
+	for _, j := range jobs {
+		for _, r := range j.Read {
+			out = appendNew(out, r.Note)
+		}
+	}
+	return out, err
+}
+
+// follow adds what the log of the finder's collection has of the influence of a note.
+func (x *influence) follow(ctx context.Context, f *finder, id uuid.UUID) error {
+	begin, err := f.begin(ctx, id)
+	if err != nil {
+		return err
+	}
+	var evolved []memory.Changeset
+	wanted := map[uuid.UUID]bool{}
+	first := uuid.Max
+	const page = 500
+	for after := begin; ; {
+		list, err := f.n.store.Changesets(ctx, f.s, f.v, after, page)
+		if err != nil {
+			return err
+		}
+		for _, c := range list {
+			if after = c.Revision; isEvolution(&c) {
+				evolved = append(evolved, c)
+				if wanted[c.Job] = true; slices.Compare(c.Job[:], first[:]) < 0 {
+					first = c.Job
+				}
+			}
+		}
+		if len(list) < page {
+			break
+		}
+	}
+	if slices.Compare(id[:], first[:]) > 0 {
+		first = id // no older decision has read it
+	}
+	jobs, err := f.jobsOf(ctx, nil, func(id uuid.UUID) bool { return wanted[id] }, first)
+	if err != nil {
+		return err
+	}
+	written := map[memory.Revision][]uuid.UUID{}
+	err = f.n.store.LogBegun(ctx, f.s, f.v, begin, "", func(r memory.LogRow) error {
+		if k := r.Note.Kind; !r.Note.Deleted && (k == memory.KindNote || k == memory.KindMessage) {
+			written[r.Note.From] = append(written[r.Note.From], r.Note.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	decisions := map[memory.Revision]*memory.Changeset{}
+	for i := range evolved {
+		decisions[evolved[i].Revision] = &evolved[i]
+	}
+	for _, at := range slices.Sorted(maps.Keys(written)) {
+		x.add(f, id, at, decisions[at], jobs, written[at])
+	}
+	return nil
+}
+
+// add adds one changeset of the log, which is a decision or (nil) another.
+func (x *influence) add(f *finder, id uuid.UUID, at memory.Revision, by *memory.Changeset, jobs map[uuid.UUID]evolution, written []uuid.UUID) {
+	here := f.c.ID
+	if by != nil {
+		job, known := jobs[by.Job]
+		reads := by.Trigger == id
+		for _, r := range job.Read {
+			since, ok := x.since[place{layer: r.Layer, note: r.Note}]
+			reads = reads || r.Note == id || ok && r.From >= since
+		}
+		// What a job read that is gone is not known. It read what it wrote.
+		reads = reads || !known && slices.ContainsFunc(written, func(n uuid.UUID) bool { return x.has(f, n) })
+		if reads {
+			if !known {
+				job.Tags = []string{""}
+			}
+			x.changesets[place{layer: here, at: at}] = &job
+			if job.Review != nil && by.Trigger != id {
+				x.touched = appendNew(x.touched, by.Trigger)
+			}
+		}
+	}
+	for _, n := range written {
+		if p := (place{layer: here, note: n}); n != id && x.since[p] == 0 && (x.changesets[place{layer: here, at: at}] != nil || x.has(f, n)) {
+			x.since[p] = at
+		}
+	}
+}
+
+// has reports whether a layer of the view has a version of a note with the influence.
+func (x *influence) has(f *finder, note uuid.UUID) bool {
+	return slices.ContainsFunc(f.v.Layers, func(l memory.Layer) bool { return x.since[place{layer: l.Collection, note: note}] > 0 })
+}
+
+func isEvolution(c *memory.Changeset) bool {
+	return c.Cause == memory.CauseEvolve || c.Cause == memory.CauseReview
+}
+
+// begin returns the revision before the first version of a note in the finder's collection; 0: it has none.
+func (f *finder) begin(ctx context.Context, id uuid.UUID) (memory.Revision, error) {
+	past, err := f.n.store.History(ctx, f.s, f.v, id, 0, 0)
+	if fault.Is(err, fault.NotFound) {
+		return 0, nil
+	}
+	if err != nil || past[len(past)-1].Note.Layer != f.c.ID {
+		return 0, err
+	}
+	return past[len(past)-1].Note.From - 1, nil
+}
+
+// described returns the notes of which a description was written from a note that is deleted, as they are without it. again are those
+// that their policy describes again.
+func (f *finder) described(ctx context.Context, e *noteDeletion) (edits []memory.Note, again []uuid.UUID, err error) {
+	if !f.describes() {
+		return nil, nil, nil
+	}
+	var of []uuid.UUID
+	if x := e.influence; x != nil {
+		if err := x.follow(ctx, f, e.id); err != nil {
+			return nil, nil, err
+		}
+		for p := range x.since {
+			of = appendNew(of, p.note)
+		}
+	} else if of, err = f.wroteInto(ctx, e.id); err != nil {
+		return nil, nil, err
+	}
+	slices.SortFunc(of, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	shown, err := f.n.store.Notes(ctx, f.s, f.v, of, memory.ReadOptions{})
+	for i := range shown {
+		if shown[i].ID == e.id {
+			continue
+		}
+		next, changed, undecided, err := f.redescribed(ctx, e, shown[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		if changed {
+			edits = append(edits, next)
+		}
+		if undecided {
+			again = append(again, next.ID)
+		}
+	}
+	f.embed(ctx, edits)
+	return edits, again, err
+}
+
+// redescribed returns a note without what was written into it. again reports whether its policy describes it again.
+func (f *finder) redescribed(ctx context.Context, e *noteDeletion, now memory.Note) (next memory.Note, changes, again bool, err error) {
+	past, err := f.n.store.History(ctx, f.s, f.v, now.ID, 0, 0)
+	if err != nil {
+		return now, false, false, err
+	}
+	x := e.influence
+	then, lost := replay(past, func(h *memory.HistoryEntry) kept {
+		var by *evolution
+		if x != nil {
+			by = x.changesets[place{layer: h.Note.Layer, at: h.Note.From}]
+		}
+		switch {
+		case !isEvolution(&h.Changeset) || by == nil && h.Changeset.Trigger != e.id:
+			return all
+		case h.Changeset.Trigger != now.ID:
+			return none
+		case h.Changeset.Cause == memory.CauseEvolve && len(by.Tags) == 0:
+			return all // it has only described itself
+		}
+		again = true
+		return undecided
+	})
+	next = now
+	next.Context, next.Keywords, next.Tags = then.Context, then.Keywords, then.Tags
+	if again = again && len(next.Tags) == 0 && !slices.Contains(next.Supplied, memory.FieldTags); again {
+		next.State, next.Error, next.Analyst = memory.StateRaw, "", ""
+	}
+	if x != nil && now.State == memory.StateInReview && slices.Contains(x.touched, now.ID) {
+		next.State = memory.StateEvolved // its proposals go
+	}
+	changes = !memory.SameSaid(&now, &next) || now.State != next.State
+	if x != nil {
+		if lost {
+			x.touched = appendNew(x.touched, now.ID)
+		}
+		// A fork does not lose a note of which its base keeps the last version only.
+		changes = changes || now.Layer != f.c.ID && slices.Contains(x.touched, now.ID)
+	}
+	return next, changes, again, nil
+}
+
+// kept says which changes of a version stay.
+type kept int
+
+const (
+	all       kept = iota
+	undecided      // context and keywords, which are of the note's own text
+	none
+)
+
+// replay returns a note as it would be without what some of its versions changed, and reports whether they changed something. The
+// history is newest first.
+func replay(past []memory.HistoryEntry, of func(*memory.HistoryEntry) kept) (out memory.Note, lost bool) {
+	var last memory.Note
+	for i := range slices.Backward(past) {
+		n := &past[i].Note
+		if n.Deleted {
+			continue
+		}
+		stays := of(&past[i])
+		if last.ID == uuid.Nil {
+			out = *n
+			out.Context, out.Keywords, out.Tags = "", nil, nil
+		}
+		was := out
+		out.Context = changed(out.Context, last.Context, n.Context)
+		out.Keywords = changedList(out.Keywords, last.Keywords, n.Keywords)
+		out.Tags = changedList(out.Tags, last.Tags, n.Tags)
+		if stays != all && !slices.Equal(out.Tags, was.Tags) {
+			out.Tags, lost = was.Tags, true
+		}
+		if stays == none && (out.Context != was.Context || !slices.Equal(out.Keywords, was.Keywords)) {
+			out.Context, out.Keywords, lost = was.Context, was.Keywords, true
+		}
+		last = *n
+	}
+	return out, lost
+}
+
+// changed returns what a field is after a change of it.
+func changed(now, from, to string) string {
+	if from == to {
+		return now
+	}
+	return to
+}
+
+func changedList[T comparable](now, from, to []T) []T {
+	if slices.Equal(from, to) {
+		return now
+	}
+	return to
+}
