@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 )
 
 // newGossip returns a world whose model describes a note by its own words, and repeats a secret that it reads anywhere to all neighbors and
@@ -187,5 +188,65 @@ func TestDeleteDescriptions(t *testing.T) {
 	past := len(w.history(bread.ID))
 	if out := w.erase(other.ID); has(out.Rewritten, bread.ID) || len(w.history(bread.ID)) != past {
 		t.Errorf("an erasure of another note has rewritten it: %v", out.Rewritten)
+	}
+}
+
+// TestEraseUpdate: of the message behind an update of a fact, nothing remains in the fact: not in its text, its key and its sources, its
+// earlier versions, the summary, searches, results of jobs. The fact is what the messages before it support, what later ones say is learned
+// from them again, and forks show what they showed. A fact that a caller has written stays.
+func TestEraseUpdate(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		name  string
+		erase int
+		mine  string // a caller writes it
+		left  []string
+		fork  string // that was made after the first message
+	}{
+		{name: "in the middle", erase: 1, left: []string{"User has a dog", "User's dog is five"}, fork: "User has a dog"},
+		{name: "the last", erase: 2, left: []string{"User has a dog called Rex"}, fork: "User has a dog"},
+		{name: "the first", erase: 0, left: []string{"User's dog is called Rex", "User's dog is five"}},
+		{name: "written by a caller", erase: 1, mine: "User has a cat", left: []string{"User has a cat"}, fork: "User has a dog"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			w := newChatWorld(t, options{})
+			said := []string{"I have a dog.", "My dog is called Rex.", "My dog is five."}
+			facts := []string{"User has a dog", "User's dog is called Rex", "User's dog is five"}
+			w.script(map[string][]string{said[0]: {facts[0]}, said[1]: {facts[1]}, said[2]: {facts[2]}}, map[string]verdict{
+				facts[1]: {mem0.OpUpdate, facts[0], "User has a dog called Rex"},
+				facts[2]: {mem0.OpUpdate, "User has a dog called Rex", "User has a dog called Rex that is five"},
+			})
+			messages := []memory.Note{w.sayAndDrain(said[0])}
+			before := w.fork("before")
+			messages = append(messages, w.sayAndDrain(said[1]), w.sayAndDrain(said[2]))
+			was := w.all(w.c.ID, memory.KindFact)
+			if len(was) != 1 || was[0].Content != "User has a dog called Rex that is five" {
+				t.Fatalf("the facts are %q", w.texts(memory.KindFact))
+			}
+			if x.mine != "" {
+				w.patch(was[0].ID, notes.NotePatch{Content: &x.mine})
+			}
+			out := w.erase(messages[x.erase].ID)
+			w.drain()
+			if got := w.texts(memory.KindFact); !slices.Equal(got, x.left) {
+				t.Errorf("the facts are %q", got)
+			}
+			word := []string{"a dog", "rex", "five"}[x.erase]
+			if left := w.traces(w.c.ID, word); len(left) > 0 {
+				t.Errorf("left: %s", strings.Join(left, "\n"))
+			}
+			if got := w.all(before, memory.KindFact); x.fork == "" != (len(got) == 0) || len(got) == 1 && got[0].Content != x.fork {
+				t.Errorf("the fork has %+v", got)
+			}
+			for _, n := range w.all(w.c.ID, memory.KindFact) {
+				if n.Provenance.Stale || has(n.Provenance.Sources, messages[x.erase].ID) {
+					t.Errorf("%q is from %+v", n.Content, n.Provenance)
+				}
+			}
+			if x.erase > 0 != has(out.Rewritten, was[0].ID) || x.erase > 0 == has(out.Gone, was[0].ID) {
+				t.Errorf("erased %v, rewritten %v", out.Gone, out.Rewritten)
+			}
+		})
 	}
 }

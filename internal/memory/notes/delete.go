@@ -81,7 +81,7 @@ func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Coll
 		if err != nil {
 			return err
 		}
-		if old == nil && len(x.edits) > 0 && (tx.View().At == head || d.anyHead) {
+		if old == nil && len(x.edits)+len(x.gone) > 0 && (tx.View().At == head || d.anyHead) {
 			return x.apply(ctx, s, tx, c, d)
 		}
 		if old == nil {

@@ -50,6 +50,7 @@ type consequences struct {
 	gone  []uuid.UUID   // derived notes that nothing else supports, and sources that are deleted as well
 	edits []memory.Note // notes without the sentences that say what is deleted, with their vectors
 	again []uuid.UUID   // of edits: those that their policy describes again
+	learn []uuid.UUID   // messages and notes that are learned from again
 	said  []uuid.UUID
 	texts []string // of gone, and the sentences that were taken out
 }
@@ -73,20 +74,13 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 		f.supports = append(slices.Clip(f.supports), memory.KindNote)
 	}
 	id, sources := e.id, e.sources
-	described, again, err := f.described(ctx, e)
-	if err != nil {
-		return out, err
-	}
-	out.again = again
 	found, err := n.store.Notes(ctx, s, v, []uuid.UUID{id}, memory.ReadOptions{})
-	if err != nil || len(found) == 0 {
-		out.edits = described
+	if err != nil || len(found) == 0 && e.influence == nil {
 		return out, err
 	}
-	note := &found[0]
 	gone := []uuid.UUID{id}
-	if sources == DeleteSources {
-		of, err := f.sourcesOf(ctx, note)
+	if sources == DeleteSources && len(found) > 0 {
+		of, err := f.sourcesOf(ctx, &found[0])
 		if err != nil {
 			return out, err
 		}
@@ -97,7 +91,17 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 	if gone, err = f.supported(ctx, gone); err != nil {
 		return out, err
 	}
+	written, err := f.writtenInto(ctx, e, &gone)
+	if err != nil {
+		return out, err
+	}
+	out.again, out.learn = written.again, written.learn
 	out.gone = gone[1:]
+	if len(found) == 0 {
+		out.edits = written.edits
+		return out, nil
+	}
+	note := &found[0]
 	if sources != DeleteSources {
 		out.edits, out.said, out.texts, err = f.statedBy(ctx, note, sources)
 		if err != nil {
@@ -122,10 +126,9 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 	}
 	told, err := f.toldBy(ctx, also, out.edits, near, append(out.texts, note.Content))
 	out.edits = append(out.edits, shown...)
-	for i := range described {
-		same := func(n memory.Note) bool { return n.ID == described[i].ID }
-		if !slices.Contains(out.gone, described[i].ID) && !slices.ContainsFunc(out.edits, same) {
-			out.edits = append(out.edits, described[i])
+	for i := range written.edits {
+		if !slices.ContainsFunc(out.edits, func(n memory.Note) bool { return n.ID == written.edits[i].ID }) {
+			out.edits = append(out.edits, written.edits[i])
 		}
 	}
 	for _, id := range told {
@@ -615,7 +618,7 @@ func (x *consequences) apply(ctx context.Context, s tenant.Scope, tx memory.Tx, 
 			return err
 		}
 	}
-	return nil
+	return learnAgain(ctx, tx, c, x.learn)
 }
 
 // attrMeta is the attribute of a page's link to its session that sums up the pages before it. The next

@@ -38,11 +38,11 @@ type evolution struct {
 	Review *uuid.UUID `json:"review"`
 }
 
-// describes reports whether decisions about one note of the collection describe others.
-func (f *finder) describes() bool {
+// reanalyzes reports whether the policy decides again about what notes of a kind are or come from.
+func (f *finder) reanalyzes(k memory.Kind) bool {
 	p, _ := f.n.policies.ByName(f.c.Policy)
 	r, ok := p.(memory.Reanalyzer)
-	return ok && r.Reanalyzes(memory.KindNote)
+	return ok && r.Reanalyzes(k)
 }
 
 // jobsOf returns what the wanted jobs have read, down to the first one: those of some notes, or of all (nil).
@@ -188,7 +188,7 @@ func (f *finder) begin(ctx context.Context, id uuid.UUID) (memory.Revision, erro
 // described returns the notes of which a description was written from a note that is deleted, as they are without it. again are those
 // that their policy describes again.
 func (f *finder) described(ctx context.Context, e *noteDeletion) (edits []memory.Note, again []uuid.UUID, err error) {
-	if !f.describes() {
+	if !f.reanalyzes(memory.KindNote) { // decisions about a note describe no others
 		return nil, nil, nil
 	}
 	var of []uuid.UUID
@@ -259,8 +259,6 @@ func (f *finder) redescribed(ctx context.Context, e *noteDeletion, now memory.No
 		if lost {
 			x.touched = appendNew(x.touched, now.ID)
 		}
-		// A fork does not lose a note of which its base keeps the last version only.
-		changes = changes || now.Layer != f.c.ID && slices.Contains(x.touched, now.ID)
 	}
 	return next, changes, again, nil
 }
@@ -316,4 +314,147 @@ func changedList[T comparable](now, from, to []T) []T {
 		return now
 	}
 	return to
+}
+
+// inOthers is what an analyst wrote from a note into others that stay.
+type inOthers struct {
+	edits []memory.Note // the others without it
+	again []uuid.UUID   // of edits: those that their policy describes again
+	learn []uuid.UUID   // sources that are learned from again
+}
+
+// writtenInto finds what was written from a note that is deleted. Facts that were never without it are added to those that go.
+func (f *finder) writtenInto(ctx context.Context, e *noteDeletion, gone *[]uuid.UUID) (out inOthers, err error) {
+	out.edits, out.again, err = f.described(ctx, e)
+	if err != nil || e.influence == nil {
+		return out, err
+	}
+	if err := f.unlearned(ctx, e.influence, gone, &out); err != nil {
+		return out, err
+	}
+	kept, err := f.inherited(ctx, e.influence)
+	if err != nil {
+		return out, err
+	}
+	for i := range kept {
+		if !slices.ContainsFunc(out.edits, func(n memory.Note) bool { return n.ID == kept[i].ID }) {
+			out.edits = append(out.edits, kept[i])
+		}
+	}
+	out.edits = slices.DeleteFunc(out.edits, func(n memory.Note) bool { return slices.Contains(*gone, n.ID) })
+	return out, nil
+}
+
+// inherited returns the notes of a fork that its base holds and of which it keeps the current version only, so that the fork does not
+// lose what it shows.
+func (f *finder) inherited(ctx context.Context, x *influence) ([]memory.Note, error) {
+	shown, err := f.n.store.Notes(ctx, f.s, f.v, x.touched, memory.ReadOptions{Vector: true})
+	return slices.DeleteFunc(shown, func(n memory.Note) bool { return n.Layer == f.c.ID }), err
+}
+
+// unlearned finds the facts that others support too. Those that were never without what goes are added to it, and what else they come from
+// is learned again. The others are as they were before.
+func (f *finder) unlearned(ctx context.Context, x *influence, gone *[]uuid.UUID, out *inOthers) error {
+	if !f.reanalyzes(memory.KindFact) {
+		return nil
+	}
+	var edits []memory.Note
+	for known := -1; known != len(*gone); {
+		facts, err := f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFact}, Sources: *gone})
+		if err != nil {
+			return err
+		}
+		known, edits = len(*gone), nil
+		for i := range facts {
+			if slices.Contains(*gone, facts[i].ID) {
+				continue
+			}
+			before, ok, err := f.before(ctx, &facts[i], *gone)
+			if err != nil {
+				return err
+			}
+			if ok {
+				edits = append(edits, before)
+			} else {
+				*gone = append(*gone, facts[i].ID)
+			}
+			out.learnLost(&facts[i], before.Provenance.Sources)
+		}
+		if *gone, err = f.supported(ctx, *gone); err != nil {
+			return err
+		}
+	}
+	out.learn = slices.DeleteFunc(out.learn, func(id uuid.UUID) bool { return slices.Contains(*gone, id) })
+	for i := range edits {
+		x.touched = appendNew(x.touched, edits[i].ID)
+	}
+	f.embed(ctx, edits)
+	out.edits = append(out.edits, edits...)
+	return nil
+}
+
+// learnLost adds the sources of a fact that it has no longer.
+func (x *inOthers) learnLost(fact *memory.Note, left []uuid.UUID) {
+	for _, id := range fact.Provenance.Sources {
+		if !slices.Contains(left, id) {
+			x.learn = appendNew(x.learn, id)
+		}
+	}
+}
+
+// before returns a fact as it was before some of its sources, or as a caller has written it since. ok is false if it never was, or if
+// another fact says it now.
+func (f *finder) before(ctx context.Context, fact *memory.Note, without []uuid.UUID) (next memory.Note, ok bool, err error) {
+	past, err := f.n.store.History(ctx, f.s, f.v, fact.ID, 0, 0)
+	if err != nil {
+		return next, false, err
+	}
+	from := func(id uuid.UUID) bool { return slices.Contains(without, id) }
+	i := slices.IndexFunc(past, func(h memory.HistoryEntry) bool {
+		return !h.Note.Deleted && !slices.ContainsFunc(h.Note.Provenance.Sources, from)
+	})
+	next = *fact
+	for k, h := range past[:max(0, len(past)-1)] {
+		if c := h.Changeset.Cause; k != i && (c == memory.CausePatch || c == memory.CauseRestore) && h.Note.Content != past[k+1].Note.Content {
+			next.Provenance.Sources = slices.DeleteFunc(slices.Clone(fact.Provenance.Sources), from)
+			return next, true, nil
+		}
+		if k == i {
+			break
+		}
+	}
+	if i < 0 {
+		next.Provenance.Sources = nil
+		return next, false, nil
+	}
+	was := past[i].Note
+	next.Content, next.Key, next.Context, next.Keywords, next.Attributes = was.Content, was.Key, was.Context, was.Keywords, was.Attributes
+	next.OccurredAt, next.Analyst, next.Provenance = was.OccurredAt, was.Analyst, was.Provenance
+	next.ExpiresAt, next.Vector = was.ExpiresAt, nil
+	other, err := f.n.store.NoteByKey(ctx, f.s, f.v, fact.Kind, was.Key)
+	if was.Key == "" || fault.Is(err, fault.NotFound) {
+		return next, true, nil
+	}
+	return next, other.ID == fact.ID, err
+}
+
+// learnAgain enqueues the work on messages and notes whose facts went with others.
+func learnAgain(ctx context.Context, tx memory.Tx, c *memory.Collection, ids []uuid.UUID) error {
+	found, err := tx.Notes(ctx, ids, memory.ReadOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		j := memory.Job{Collection: c.ID, Note: found[i].ID, Kind: memory.JobNote, Stage: memory.StagePrepare}
+		if found[i].Kind == memory.KindMessage {
+			j.Kind = memory.JobExchange
+			if j.Payload, err = json.Marshal(memory.ExchangeJob{Messages: []uuid.UUID{found[i].ID}}); err != nil {
+				return fault.Wrap(err, fault.Internal, "encode an exchange")
+			}
+		}
+		if _, err := tx.Enqueue(ctx, j); err != nil {
+			return err
+		}
+	}
+	return nil
 }
