@@ -186,9 +186,9 @@ type LogReader interface {
 	// below the layer's own head, in the order of From, with the vectors of the embedder. It returns the
 	// revision up to which it has read.
 	Log(ctx context.Context, s tenant.Scope, v View, layer int, after Revision, embedder string, fn func(LogRow) error) (Revision, error)
-	// LogBegun streams the versions of the nearest layer that began after a revision and up to that of the view, as Log does,
-	// without those that only ended.
-	LogBegun(ctx context.Context, s tenant.Scope, v View, after Revision, embedder string, fn func(LogRow) error) error
+	// LogBegun streams the versions of some kinds in the nearest layer that began after a revision and up to that of the view, as Log
+	// does, without those that only ended.
+	LogBegun(ctx context.Context, s tenant.Scope, v View, after Revision, kinds []Kind, embedder string, fn func(LogRow) error) error
 	// Changesets lists those of the collection's own log after a revision.
 	Changesets(ctx context.Context, s tenant.Scope, v View, after Revision, limit int) ([]Changeset, error)
 	// Changes lists what the changesets of the lineage after a revision and up to that of the view did, in order: those of

@@ -124,6 +124,7 @@ type LogPage struct {
 	After, To memory.Revision // of the log
 	From      memory.Revision // with Note: the place after which the page begins, not before After unless Ended
 	Note      uuid.UUID
+	Kinds     []memory.Kind // only these; none: all
 	Limit     int
 }
 
@@ -264,12 +265,12 @@ func (b *Base) Log(ctx context.Context, s tenant.Scope, v memory.View, layer int
 }
 
 // LogBegun implements memory.Reader.
-func (b *Base) LogBegun(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, embedder string, fn func(memory.LogRow) error) error {
+func (b *Base) LogBegun(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, kinds []memory.Kind, embedder string, fn func(memory.LogRow) error) error {
 	if err := v.Check(s); err != nil {
 		return err
 	}
 	r := NoteReader{Collection: v.Layers[0].Collection, Embedder: embedder}
-	return b.logPart(ctx, s, b.transactions.Reading, r, LogPage{After: after, To: v.At}, fn)
+	return b.logPart(ctx, s, b.transactions.Reading, r, LogPage{After: after, To: v.At, Kinds: kinds}, fn)
 }
 
 // longLog is from how many revisions on a log is read as the past: what was written a moment ago is not at another server yet.

@@ -489,10 +489,10 @@ func (ob *observed) Log(ctx context.Context, s tenant.Scope, v memory.View, laye
 }
 
 // LogBegun implements Store.
-func (ob *observed) LogBegun(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, embedder string, fn func(memory.LogRow) error) (err error) {
+func (ob *observed) LogBegun(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, kinds []memory.Kind, embedder string, fn func(memory.LogRow) error) (err error) {
 	ctx, finish := ob.begin(ctx, "LogBegun", s.Tenant(), v.Collection.ID)
 	defer finish(&err)
-	return ob.Store.LogBegun(ctx, s, v, after, embedder, fn)
+	return ob.Store.LogBegun(ctx, s, v, after, kinds, embedder, fn)
 }
 
 // Merges implements Store.

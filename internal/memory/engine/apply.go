@@ -143,18 +143,24 @@ func (w *applyTx) checkNotes(ctx context.Context) error {
 	return nil
 }
 
-// readCurrent reads notes as they are now, of most their versions alone: where nothing was written since, they are those that the
-// decision has seen. It reads a page at a time, since a decision may delete thousands of long notes.
+// readCurrent reads notes as they are now, of most their versions alone: where nothing was written since, they are as the decision has
+// seen them. It reads a page at a time, since a decision may delete thousands of long notes.
 func (w *applyTx) readCurrent(ctx context.Context, seen map[uuid.UUID]memory.Version, whole map[uuid.UUID]bool) error {
 	w.current = make(map[uuid.UUID]memory.Note, len(seen))
 	ids := sortedIDs(seen)
 	if w.isUnmoved() {
 		ids = slices.DeleteFunc(ids, func(id uuid.UUID) bool {
 			v := seen[id]
-			if !whole[id] {
+			n, read := w.desk.readSet[id]
+			switch {
+			case !whole[id]:
 				w.current[id] = memory.Note{Layer: v.Layer, ID: v.Note, From: v.From}
+			case read && n.Version() == v && !w.isEventNote(id): // its first stage may have written it in this transaction
+				w.current[id] = n
+			default:
+				return false
 			}
-			return !whole[id]
+			return true
 		})
 	}
 	for page := range slices.Chunk(ids, upkeepPage) {

@@ -52,6 +52,7 @@ const allLinks = math.MaxInt32
 type linkRead struct {
 	notes     []uuid.UUID
 	direction memory.Direction
+	found     []memory.Link
 }
 
 // listRead is one recorded listing.
@@ -267,10 +268,14 @@ func (d *desk) ByKey(ctx context.Context, kind memory.Kind, key string) (memory.
 	return notes[0], true, nil
 }
 
-// Links records the query as well: a new link that it would find is a conflict.
+// Links records the query as well: a new link that it would find is a conflict. A query that is asked again has the same answer, as
+// the view does not change.
 func (d *desk) Links(ctx context.Context, ids []uuid.UUID, dir memory.Direction) ([]memory.Link, error) {
 	if len(ids) == 0 {
 		return nil, nil
+	}
+	if found, ok := d.asked(ids, dir); ok {
+		return found, nil
 	}
 	links, err := d.e.store.Links(ctx, d.s, d.v, memory.LinkQuery{Notes: ids, Direction: dir, Limit: allLinks})
 	if err != nil {
@@ -278,11 +283,22 @@ func (d *desk) Links(ctx context.Context, ids []uuid.UUID, dir memory.Direction)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.linkQueries = append(d.linkQueries, linkRead{slices.Clone(ids), dir})
+	d.linkQueries = append(d.linkQueries, linkRead{slices.Clone(ids), dir, slices.Clone(links)})
 	for _, l := range links {
 		d.links[l.LinkID] = l
 	}
 	return links, nil
+}
+
+// asked returns the links that a query has found before.
+func (d *desk) asked(ids []uuid.UUID, dir memory.Direction) (found []memory.Link, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i := slices.IndexFunc(d.linkQueries, func(q linkRead) bool { return q.direction == dir && slices.Equal(q.notes, ids) })
+	if i < 0 {
+		return nil, false
+	}
+	return slices.Clone(d.linkQueries[i].found), true
 }
 
 // List pages through notes. A listing of the newest notes is recorded as well: another answer is a conflict.
@@ -357,12 +373,20 @@ func (d *desk) hasListed(id uuid.UUID) (v memory.Version, ok bool) {
 	if v, ok = d.listed[id]; ok {
 		return v, true
 	}
-	for _, all := range d.all {
-		if i, found := slices.BinarySearchFunc(all, id, func(n memory.ReadNote, id uuid.UUID) int { return compareIDs(n.ID, id) }); found {
-			return all[i].Version(), true
-		}
+	if n := d.inLists(id); n != nil {
+		return n.Version(), true
 	}
 	return memory.Version{}, false
+}
+
+// inLists returns a note of the lists of kinds; nil: none has it.
+func (d *desk) inLists(id uuid.UUID) *memory.Note {
+	for _, all := range d.all {
+		if i, found := slices.BinarySearchFunc(all, id, func(n memory.ReadNote, id uuid.UUID) int { return compareIDs(n.ID, id) }); found {
+			return all[i].Note
+		}
+	}
+	return nil
 }
 
 // nearby is how many notes are looked at for a filter before an index or the store is asked.

@@ -56,11 +56,17 @@ type keptList struct {
 	versions []keptVersion // by id, then by revision
 }
 
-// keptVersion is a version of a note. It is shared, and never changes.
+// keptVersion is a version of a note. It is shared, and never changes. A list is looked through without its notes, which would each be
+// a miss of the processor's cache.
 type keptVersion struct {
 	memory.ReadNote // read when it was first asked for
 
-	to memory.Revision // where it ends; 0: it is the last one
+	from, to memory.Revision // where it begins and ends; to 0: it is the last one
+	bare     bool            // it has no vector
+}
+
+func keep(n *memory.Note) keptVersion {
+	return keptVersion{ReadNote: memory.ReadNote{Note: n}, from: n.From, bare: len(n.Vector) == 0}
 }
 
 // isKept reports whether a query is of notes that are few beside the messages and notes that they come from.
@@ -88,8 +94,8 @@ func (e *Engine) listKept(
 	if err != nil || list == nil || v.At < list.from {
 		return nil, false, err
 	}
-	out = list.page(v.At, q, read)
-	if q.Vector && slices.ContainsFunc(out, func(n memory.ReadNote) bool { return len(n.Vector) == 0 }) {
+	out, bare := list.page(v.At, q, read)
+	if q.Vector && bare {
 		delete(l.kinds, k) // a vector that is made later makes no new version
 		return nil, false, nil
 	}
@@ -138,7 +144,7 @@ func (e *Engine) readKept(ctx context.Context, s tenant.Scope, v *memory.View, k
 		return e.store.ListNotes(ctx, s, *v, q)
 	}
 	err := memory.EachNote(ctx, list, q, func(n *memory.Note) error {
-		out.versions = append(out.versions, keptVersion{ReadNote: memory.ReadNote{Note: new(*n)}})
+		out.versions = append(out.versions, keep(new(*n)))
 		return nil
 	})
 	return out, err
@@ -149,13 +155,18 @@ func (e *Engine) catchUp(ctx context.Context, s tenant.Scope, v *memory.View, l 
 	if v.At == l.of.At || len(l.kinds) == 0 {
 		return nil
 	}
+	var kinds []memory.Kind
 	embedder := ""
 	for k := range l.kinds {
+		if !slices.Contains(kinds, k.kind) {
+			kinds = append(kinds, k.kind)
+		}
 		if k.vector {
 			embedder = v.Collection.Embedder
 		}
 	}
-	err := e.store.LogBegun(ctx, s, *v, l.of.At, embedder, func(r memory.LogRow) error {
+	slices.Sort(kinds) // one statement for the same kinds
+	err := e.store.LogBegun(ctx, s, *v, l.of.At, kinds, embedder, func(r memory.LogRow) error {
 		for k, list := range l.kinds {
 			list.end(&r.Note)
 			if n := r.Note; n.Kind == k.kind && !n.Deleted {
@@ -163,7 +174,7 @@ func (e *Engine) catchUp(ctx context.Context, s tenant.Scope, v *memory.View, l 
 					n.Vector, n.Tokens, n.Embedder = nil, nil, ""
 				}
 				i := list.after(n.ID)
-				list.versions = slices.Insert(list.versions, i, keptVersion{ReadNote: memory.ReadNote{Note: &n}})
+				list.versions = slices.Insert(list.versions, i, keep(&n))
 			}
 		}
 		return nil
@@ -176,7 +187,7 @@ func (e *Engine) catchUp(ctx context.Context, s tenant.Scope, v *memory.View, l 
 
 // end ends the version that another one follows.
 func (l *keptList) end(n *memory.Note) {
-	if i := l.after(n.ID) - 1; i >= 0 && l.versions[i].ID == n.ID && l.versions[i].to == 0 && l.versions[i].From < n.From {
+	if i := l.after(n.ID) - 1; i >= 0 && l.versions[i].ID == n.ID && l.versions[i].to == 0 && l.versions[i].from < n.From {
 		l.versions[i].to = n.From
 	}
 }
@@ -196,9 +207,8 @@ func (l *keptList) after(id uuid.UUID) int {
 	return i
 }
 
-// page returns the page that a query asks for, at a revision.
-func (l *keptList) page(at memory.Revision, q *memory.NoteQuery, read func(*memory.Note) any) []memory.ReadNote {
-	var out []memory.ReadNote
+// page returns the page that a query asks for, at a revision, and whether a note of it has no vector.
+func (l *keptList) page(at memory.Revision, q *memory.NoteQuery, read func(*memory.Note) any) (out []memory.ReadNote, bare bool) {
 	rest := l.rest(q)
 	if q.Filter == nil {
 		out = make([]memory.ReadNote, 0, min(len(rest), cmp.Or(q.Limit, len(rest))))
@@ -217,9 +227,9 @@ func (l *keptList) page(at memory.Revision, q *memory.NoteQuery, read func(*memo
 		if read != nil && n.Read == nil {
 			n.Read = read(n.Note)
 		}
-		out = append(out, n.ReadNote)
+		out, bare = append(out, n.ReadNote), bare || n.bare
 	}
-	return out
+	return out, bare
 }
 
 // rest returns the versions of the notes that follow those of the pages before, in the order of ids.
@@ -238,7 +248,7 @@ func (l *keptList) rest(q *memory.NoteQuery) []keptVersion {
 }
 
 // at reports whether a version is the newest of its note at a revision.
-func (k *keptVersion) at(r memory.Revision) bool { return k.From <= r && (k.to == 0 || k.to > r) }
+func (k *keptVersion) at(r memory.Revision) bool { return k.from <= r && (k.to == 0 || k.to > r) }
 
 // open returns the lists of a collection.
 func (k *kept) open(collection uuid.UUID) *keptLists {

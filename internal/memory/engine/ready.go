@@ -182,7 +182,13 @@ func (a *proposal) readListed(ctx context.Context, s tenant.Scope) error {
 	for i := range a.decision.Puts {
 		id := a.decision.Puts[i].ID
 		_, read := a.desk.readSet[id]
-		if _, seen := a.desk.hasListed(id); seen && !read {
+		_, seen := a.desk.hasListed(id)
+		n := a.desk.inLists(id)
+		switch {
+		case read || !seen:
+		case n != nil && len(n.Vector) > 0:
+			a.desk.recordRead([]memory.Note{n.Copy()})
+		default:
 			ids = append(ids, id)
 		}
 	}

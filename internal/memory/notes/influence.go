@@ -116,8 +116,8 @@ func (x *influence) follow(ctx context.Context, f *finder, id uuid.UUID) error {
 		return err
 	}
 	written := map[memory.Revision][]uuid.UUID{}
-	err = f.n.store.LogBegun(ctx, f.s, f.v, begin, "", func(r memory.LogRow) error {
-		if k := r.Note.Kind; !r.Note.Deleted && (k == memory.KindNote || k == memory.KindMessage) {
+	err = f.n.store.LogBegun(ctx, f.s, f.v, begin, []memory.Kind{memory.KindNote, memory.KindMessage}, "", func(r memory.LogRow) error {
+		if !r.Note.Deleted {
 			written[r.Note.From] = append(written[r.Note.From], r.Note.ID)
 		}
 		return nil

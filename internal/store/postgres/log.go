@@ -21,6 +21,9 @@ func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.Note
 		after := p.add(rev(lp.After))
 		where = "n.to_rev < " + openEnd + " AND n.to_rev <= $3 AND n.to_rev > " + after + " AND n.from_rev <= " + after
 	}
+	if len(lp.Kinds) > 0 { // not the condition of the index of kinds, which has another order
+		where += " AND n.kind || '' = ANY(" + p.add(storableTexts(lp.Kinds)) + "::text[])"
+	}
 	text := "SELECT " + r.columns() + r.from(&p) + " WHERE n.tenant = $1 AND n.layer = $2 AND " + where +
 		" AND (n.from_rev, n.id) > ($4, $5) ORDER BY n.from_rev, n.id LIMIT $6"
 	return collect(ctx, q, text, p.args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows) })

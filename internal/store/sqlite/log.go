@@ -23,8 +23,15 @@ func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.Note
 		from = "+n.from_rev"
 		where, args = "n.to_rev <= ? AND n.to_rev > ? AND +n.from_rev <= ? AND n.to_rev < 9223372036854775807", append(args, p.After, p.After)
 	}
+	where, args = where+" AND ("+from+", n.id) > (?, ?)", append(args, p.From, p.Note)
+	if len(p.Kinds) > 0 { // not by the index of kinds, which has another order
+		where += " AND +n.kind IN (?" + strings.Repeat(", ?", len(p.Kinds)-1) + ")"
+		for _, k := range p.Kinds {
+			args = append(args, string(k))
+		}
+	}
 	return collect(ctx, q, "SELECT "+r.columns()+" FROM notes n"+join+" WHERE n.tenant = ? AND n.layer = ? AND "+where+
-		" AND ("+from+", n.id) > (?, ?) ORDER BY "+from+", n.id LIMIT +?", append(args, p.From, p.Note, p.Limit), r.scan)
+		" ORDER BY "+from+", n.id LIMIT +?", append(args, p.Limit), r.scan)
 }
 
 const changesetColumns = "collection, revision, at, actor, job, trigger, cause, undoes"

@@ -195,6 +195,13 @@ func TestPlansOfScans(t *testing.T) {
 			"SEARCH n USING INDEX notes_began (tenant=? AND layer=? AND (from_rev,id)>(?,?) AND from_rev<?)",
 			"SEARCH v USING INDEX sqlite_autoindex_vectors_1 (tenant=? AND layer=? AND note=? AND from_rev=? AND embedder=?) LEFT-JOIN",
 		}},
+		"log of kinds": {func(ctx context.Context, q *session) error {
+			_, err := q.LogPage(ctx, uuid.New(), store.NoteReader{Embedder: "e"}, store.LogPage{To: 9, Kinds: []memory.Kind{memory.KindSession, memory.KindProfile}, Limit: 5})
+			return err
+		}, []string{
+			"SEARCH n USING INDEX notes_began (tenant=? AND layer=? AND (from_rev,id)>(?,?) AND from_rev<?)",
+			"SEARCH v USING INDEX sqlite_autoindex_vectors_1 (tenant=? AND layer=? AND note=? AND from_rev=? AND embedder=?) LEFT-JOIN",
+		}},
 		"what has ended": {func(ctx context.Context, q *session) error {
 			_, err := q.LogPage(ctx, uuid.New(), store.NoteReader{}, store.LogPage{Ended: true, After: 3, From: -1, To: 9, Limit: 5})
 			return err

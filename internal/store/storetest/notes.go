@@ -467,8 +467,8 @@ func logOfLayer(_ *testing.T, w *world) {
 	w.assertf(to == 2 && len(rows) == 0, "the fork's own layer is empty: %d, %+v", to, rows)
 	rows, _ = read(w.view(c.ID), 0, 4)
 	w.assertf(len(rows) == 0, "nothing after the head: %+v", rows)
-	begun := func(v memory.View, after memory.Revision) (out []memory.Revision) {
-		w.noError(w.LogBegun(w.ctx, w.all, v, after, embedder, func(r memory.LogRow) error {
+	begun := func(v memory.View, after memory.Revision, kinds ...memory.Kind) (out []memory.Revision) {
+		w.noError(w.LogBegun(w.ctx, w.all, v, after, kinds, embedder, func(r memory.LogRow) error {
 			out = append(out, r.Note.From)
 			w.assertf(len(r.Note.Vector) == dim || r.Note.From > 1, "the vector of %+v", r.Note)
 			return nil
@@ -480,11 +480,12 @@ func logOfLayer(_ *testing.T, w *world) {
 	for _, c := range []struct{ got, want []memory.Revision }{
 		{begun(w.view(c.ID), 0), []memory.Revision{1, 2, 3, 4}}, {begun(w.view(c.ID), 2), []memory.Revision{3, 4}}, {begun(w.view(c.ID), 4), nil},
 		{begun(early, 1), []memory.Revision{2, 3}}, {begun(w.view(f.ID), 2), nil},
+		{begun(w.view(c.ID), 2, memory.KindSession, a.Kind), []memory.Revision{3, 4}}, {begun(w.view(c.ID), 0, memory.KindSession), nil},
 	} {
 		w.assertf(slices.Equal(c.got, c.want), "what began is at %v, not at %v", c.got, c.want)
 	}
 	stop := fault.New(fault.Timeout, "enough")
-	w.wantFault(w.LogBegun(w.ctx, w.all, w.view(c.ID), 0, embedder, func(memory.LogRow) error { return stop }), fault.Timeout)
+	w.wantFault(w.LogBegun(w.ctx, w.all, w.view(c.ID), 0, nil, embedder, func(memory.LogRow) error { return stop }), fault.Timeout)
 	_, err := w.Log(w.ctx, w.all, w.view(c.ID), 0, 0, embedder, func(memory.LogRow) error { return stop })
 	w.wantFault(err, fault.Timeout)
 }

@@ -144,7 +144,7 @@ func reachTable() map[string]reachCase {
 			return errOf(w.Log(w.ctx, s, g.view, 0, 0, embedder, func(memory.LogRow) error { return errVisible }))
 		}),
 		"LogBegun": both(func(w *world, s tenant.Scope, g targets) error {
-			return w.LogBegun(w.ctx, s, g.view, 0, embedder, func(memory.LogRow) error { return errVisible })
+			return w.LogBegun(w.ctx, s, g.view, 0, nil, embedder, func(memory.LogRow) error { return errVisible })
 		}),
 		"Changes": both(func(w *world, s tenant.Scope, g targets) error {
 			return noneVisible(w.Changes(w.ctx, s, g.view, 0, 0))

@@ -37,6 +37,7 @@ type run struct {
 
 	sessions []*session             // those that were read by id, then new ones
 	listed   int                    // how many were read
+	held     *[]session             // those
 	pages    map[uuid.UUID]*midPage // those that were read or made, by first message
 	dec      memory.Decision
 	out      outcome
@@ -102,7 +103,7 @@ type midPage struct {
 // pair is what a person said and what was answered, by its exchange.
 type pair struct {
 	turn     string
-	messages []memory.Note // oldest first, with vectors
+	messages []memory.Note // oldest first; with vectors when it leaves
 }
 
 // work is what a decision is about. An id that is not set is uuid.Nil.
@@ -117,6 +118,7 @@ type work struct {
 // evicts those that the middle tier has no room for.
 func (p *Policy) maintain(ctx context.Context, d memory.Desk, c *Config, w work) (memory.Decision, error) {
 	r := &run{p: p, c: c, d: d, now: d.Now(), pages: map[uuid.UUID]*midPage{}, known: map[string][]*entry{}}
+	defer r.release()
 	r.out.Moves = MovesOf(w.earlier)
 	r.earlier = len(r.out.Moves)
 	for _, step := range []func(context.Context) error{
@@ -208,22 +210,39 @@ func (r *run) sessionOf(id uuid.UUID) *session {
 	return nil
 }
 
+// hold makes room for sessions. 2,000 of them are a third of what a decision would allocate, so they are used again.
+func (r *run) hold(n int) {
+	r.held, _ = r.p.spent.Get().(*[]session)
+	if r.held == nil || cap(*r.held) < n {
+		r.held = new(make([]session, n, n+n/4))
+	}
+	*r.held = (*r.held)[:n]
+	r.sessions = make([]*session, 0, n+maxBatch)
+}
+
+// release ends the use of the sessions that were read: a decision has copies.
+func (r *run) release() {
+	if r.held != nil {
+		clear(*r.held)
+		r.p.spent.Put(r.held)
+	}
+}
+
 // loadSessions reads the sessions with their vectors and their use. Damaged ones are reported and left as they are.
 func (r *run) loadSessions(ctx context.Context) error {
 	notes, err := r.d.AllRead(ctx, memory.KindSession, func(n *memory.Note) any { return newReadSession(n) })
 	if err != nil {
 		return err
 	}
-	all := make([]session, len(notes))
-	r.sessions = make([]*session, 0, len(notes)+maxBatch)
+	r.hold(len(notes))
 	for i, n := range notes {
 		read, _ := n.Read.(*readSession)
 		if read.damage != nil {
 			r.damage(Damaged{n.ID, read.damage.Error()})
 			continue
 		}
-		all[i] = session{note: n.Note, state: read.state, read: read}
-		r.sessions = append(r.sessions, &all[i])
+		(*r.held)[i] = session{note: n.Note, state: read.state, read: read}
+		r.sessions = append(r.sessions, &(*r.held)[i])
 	}
 	r.listed = len(r.sessions)
 	for batch := range slices.Chunk(r.sessions, policy.PageSize) {
@@ -288,7 +307,6 @@ func (r *run) waiting(ctx context.Context, upTo uuid.UUID, fully bool) ([]pair, 
 	at := map[string]int{}
 	q := memory.NoteQuery{
 		Kinds: []memory.Kind{memory.KindMessage}, Filter: InShortTier(), Limit: min(policy.PageSize, messagesPerPage*(r.c.ShortCapacity+maxBatch+2)),
-		ReadOptions: memory.ReadOptions{Vector: true},
 	}
 	if !fully {
 		var err error

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -60,7 +61,8 @@ type Policy struct {
 	policy.Described
 
 	calls  *Calls
-	models []string // names that policy_config.model may have
+	models []string  // names that policy_config.model may have
+	spent  sync.Pool // of *[]session: those of decisions that have ended
 }
 
 // New returns the policy with its prompts and schemas. models are the names of further models that a collection

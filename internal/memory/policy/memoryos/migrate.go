@@ -39,6 +39,9 @@ func (r *run) migrate(ctx context.Context, upTo uuid.UUID, fully bool) error {
 	}
 	r.later = r.later || len(pairs)-leave > r.c.ShortCapacity
 	pairs = pairs[:leave]
+	if err := r.readWhole(ctx, pairs); err != nil {
+		return err
+	}
 	previous, err := r.previousPage(ctx, pairs[0].messages[0].ID)
 	if err != nil {
 		return err
@@ -63,6 +66,23 @@ func (r *run) migrate(ctx context.Context, upTo uuid.UUID, fully bool) error {
 		return nil
 	}
 	return r.assign(ctx, before, moved)
+}
+
+// readWhole reads the messages of pairs with their vectors.
+func (r *run) readWhole(ctx context.Context, pairs []pair) error {
+	for i := range pairs {
+		ids := make([]uuid.UUID, len(pairs[i].messages))
+		for j := range ids {
+			ids[j] = pairs[i].messages[j].ID
+		}
+		whole, err := r.d.Notes(ctx, ids)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(whole, func(a, b memory.Note) int { return compareIDs(a.ID, b.ID) })
+		pairs[i].messages = whole
+	}
+	return nil
 }
 
 // previousPage returns the newest page before a message; nil if there is none.
