@@ -50,11 +50,20 @@ type flatCost struct {
 	contexts, again time.Duration // of questions that are asked first, and once more
 }
 
-// sampled is how many messages and contexts a cost is the mean of. Summaries of mem0 are due at each 20th exchange.
-const sampled = 40
+// flatRun is how costs are measured.
+type flatRun struct {
+	bulk    int // messages of a call that a collection grows by
+	sampled int // messages and contexts that a cost is the mean of. Summaries of mem0 are due at each 20th exchange
+}
+
+// testRun grows by bulks, whose searches are counted. benchmarkRun grows as it measures, by what people say in turn: a bulk of 50 leaves
+// about four times as much in a session of memoryos, and each message that is then measured by itself evicts five others.
+var testRun, benchmarkRun = flatRun{bulk: 50, sampled: 40}, flatRun{bulk: 2, sampled: 200}
 
 // growing is a collection that grows by what people say.
 type growing struct {
+	flatRun
+
 	g      *gateway
 	c      memory.Collection
 	client eval.Client
@@ -74,16 +83,18 @@ func (s *growing) next() eval.Message {
 	return m
 }
 
-// grow adds messages in bulks until there are so many.
+// grow adds messages until there are so many. Their jobs are done at each 50th.
 func (s *growing) grow(tb testing.TB, to int) {
 	tb.Helper()
 	for s.sent < to {
 		var part []eval.Message
-		for range min(50, to-s.sent) {
+		for range min(s.bulk, to-s.sent) {
 			part = append(part, s.next())
 		}
 		must[[]string](tb)(s.client.AddMessages(tb.Context(), s.c.ID.String(), part))
-		s.settle(tb)
+		if s.sent%50 == 0 || s.sent == to {
+			s.settle(tb)
+		}
 	}
 }
 
@@ -123,25 +134,25 @@ func (s *growing) cost(tb testing.TB) flatCost {
 	tb.Helper()
 	out := flatCost{messages: s.sent, days: len(s.days)}
 	read, compared, used := s.g.pages(tb), s.g.compared(), processorTime(tb)
-	for range sampled {
+	for range s.sampled {
 		must[[]string](tb)(s.client.AddEvolved(tb.Context(), s.c.ID.String(), []eval.Message{s.next()}))
 	}
 	s.settle(tb)
-	out.messagePages, out.messageCPU = (s.g.pages(tb)-read)/sampled, (processorTime(tb)-used)/sampled
-	out.messageCompared = (s.g.compared() - compared) / sampled
+	out.messagePages, out.messageCPU = (s.g.pages(tb)-read)/s.sampled, (processorTime(tb)-used)/time.Duration(s.sampled)
+	out.messageCompared = (s.g.compared() - compared) / s.sampled
 	query := func(i int) string { return s.turns[(i*997)%min(s.sent, len(s.turns))].message.Content }
 	must[eval.Prompt](tb)(s.client.Context(tb.Context(), s.c.ID.String(), query(0), 1000, 0)) // its index is up to date then
 	s.settle(tb)
 	asked := func() time.Duration {
 		used := processorTime(tb)
-		for i := range sampled {
+		for i := range s.sampled {
 			must[eval.Prompt](tb)(s.client.Context(tb.Context(), s.c.ID.String(), query(i), 1000, 0))
 		}
-		return (processorTime(tb) - used) / sampled
+		return (processorTime(tb) - used) / time.Duration(s.sampled)
 	}
 	read, compared = s.g.pages(tb), s.g.compared()
 	out.contexts = asked()
-	out.contextPages, out.contextCompared = (s.g.pages(tb)-read)/sampled, (s.g.compared()-compared)/sampled
+	out.contextPages, out.contextCompared = (s.g.pages(tb)-read)/s.sampled, (s.g.compared()-compared)/s.sampled
 	out.again = asked()
 	return out
 }
@@ -156,9 +167,9 @@ func (g *gateway) flatCollection(tb testing.TB, policyName string) memory.Collec
 }
 
 // costs returns what a policy costs at some sizes.
-func (g *gateway) costs(tb testing.TB, c memory.Collection, turns []said, sizes []int) (out []flatCost) {
+func (g *gateway) costs(tb testing.TB, c memory.Collection, r flatRun, turns []said, sizes []int) (out []flatCost) {
 	tb.Helper()
-	s := growing{g: g, c: c, client: eval.Client{BaseURL: g.URL(), Key: g.key}, turns: turns, days: map[string]bool{}}
+	s := growing{g: g, c: c, client: eval.Client{BaseURL: g.URL(), Key: g.key}, flatRun: r, turns: turns, days: map[string]bool{}}
 	for _, n := range sizes {
 		compared, sent := g.compared(), s.sent
 		s.grow(tb, n)
@@ -192,7 +203,7 @@ func BenchmarkFlat(b *testing.B) {
 	for _, policyName := range g.Policies.Names() {
 		b.Run(policyName, func(b *testing.B) {
 			for range b.N {
-				for _, c := range g.costs(b, g.flatCollection(b, policyName), turns, flatSizes(b, 1000, 10_000)) {
+				for _, c := range g.costs(b, g.flatCollection(b, policyName), benchmarkRun, turns, flatSizes(b, 1000, 10_000)) {
 					at := "-at-" + strconv.Itoa(c.messages)
 					b.ReportMetric(c.messageCPU.Seconds()*1000, "cpu-ms/message"+at)
 					b.ReportMetric(c.contexts.Seconds()*1000, "cpu-ms/context"+at)
@@ -212,11 +223,11 @@ func TestFlat(t *testing.T) {
 	turns := saidTurns(t)
 	g := newGateway(t)
 	for _, policyName := range g.Policies.Names() {
-		isFlat(t, policyName, g.costs(t, g.flatCollection(t, policyName), turns, flatSizes(t, 60, 240)))
+		isFlat(t, policyName, g.costs(t, g.flatCollection(t, policyName), testRun, turns, flatSizes(t, 60, 240)))
 	}
 	// Each exchange opens a session, so that another one leaves.
 	evicts := g.newCollectionWith(t, "memoryos", `{"short_capacity":1,"mid_capacity":10,"merge_threshold":11,"keyword_weight":0}`)
-	isFlat(t, "memoryos that evicts", g.costs(t, evicts, turns, flatSizes(t, 60, 240)))
+	isFlat(t, "memoryos that evicts", g.costs(t, evicts, testRun, turns, flatSizes(t, 60, 240)))
 }
 
 // isFlat compares the costs at the smallest and at the largest size.
@@ -236,7 +247,7 @@ func isFlat(t *testing.T, name string, costs []flatCost) {
 		"message of a bulk": {small.grownCompared, large.grownCompared},
 	} {
 		// An index that is replaced compares each note once for each condition.
-		if compared[1] > 3*compared[0]/2+20+16*large.messages/sampled {
+		if compared[1] > 3*compared[0]/2+20+16*large.messages/testRun.sampled {
 			t.Errorf("%s: a %s compares %d notes at %d messages, %d at %d", name, of, compared[0], small.messages, compared[1], large.messages)
 		}
 	}
