@@ -2664,7 +2664,8 @@ export interface paths {
         put?: never;
         /**
          * Undo an applied change
-         * @description In one changeset. What was derived from the change is undone or marked stale.
+         * @description In one changeset. What was derived from the change is undone or marked stale. A merge is taken back by a rollback, which the
+         *     409 names; then the same can be proposed and merged again.
          */
         post: operations["undoReview"];
         delete?: never;
