@@ -45,7 +45,7 @@ func Budgets() map[string]int {
 		"internal/memory/chat":                      3390,
 		"internal/memory/hooks":                     650,
 		"internal/queue":                            750,
-		"internal/clone":                            2695,
+		"internal/clone":                            2710,
 		"internal/merge":                            450,
 		"internal/tenant":                           1400,
 		"internal/tenant/grant":                     40,

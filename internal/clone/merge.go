@@ -184,7 +184,7 @@ func (c *Service) planMerge(ctx context.Context, s tenant.Scope, ref string, in 
 	}
 	p.ids, p.links = touched.Notes, touched.Links
 	for _, m := range partial {
-		p.ids, p.links = append(p.ids, m.undone.Notes...), append(p.links, m.undone.Links...)
+		p.ids, p.links = append(p.ids, m.wrote.Notes...), append(p.links, m.wrote.Links...)
 	}
 	slices.SortFunc(p.ids, memory.CompareIDs)
 	p.ids = slices.Compact(p.ids)
@@ -237,7 +237,7 @@ func (p *mergePlan) readBase(ctx context.Context, base *memory.View, partial []p
 		return err
 	}
 	for _, m := range partial {
-		notes := slices.Concat(m.notes, m.undone.Notes)
+		notes := slices.Concat(m.notes, m.wrote.Notes)
 		then, err := p.c.notesIn(ctx, p.s, m.view, notes)
 		if err != nil {
 			return err
@@ -245,11 +245,11 @@ func (p *mergePlan) readBase(ctx context.Context, base *memory.View, partial []p
 		for _, id := range notes {
 			p.base[id] = then[id]
 		}
-		links, err := p.c.linksIn(ctx, p.s, m.view, m.undone.Links)
+		links, err := p.c.linksIn(ctx, p.s, m.view, m.wrote.Links)
 		if err != nil {
 			return err
 		}
-		for _, id := range m.undone.Links {
+		for _, id := range m.wrote.Links {
 			delete(p.baseLinks, id)
 		}
 		maps.Copy(p.baseLinks, links)
@@ -717,15 +717,17 @@ func markStale(ctx context.Context, tx memory.Tx, source uuid.UUID, derived []me
 	return out, nil
 }
 
-// partialMerge is a view from which both sides differ in some notes only: after a merge of these, or before merges that were rolled back.
+// partialMerge is a view from which both sides differ in some notes only: after a merge of these, or where merges that wrote them do not
+// count.
 type partialMerge struct {
-	view   memory.View
-	notes  []uuid.UUID
-	undone memory.Touched // by the merges that were rolled back
+	view  memory.View
+	notes []uuid.UUID
+	wrote memory.Touched // by merges that do not count
 }
 
 // mergeBase returns the view from which both sides differ: the later of the fork point and the last merge between them, either
-// way. partial is about some notes: what a rollback has taken back, then later merges of some notes from the other side, oldest first.
+// way. partial is about some notes: what a rollback has taken back, what the other side has taken from this one since that merge, then
+// later merges of some notes from the other side, oldest first.
 func (c *Service) mergeBase(ctx context.Context, s tenant.Scope, ours, theirs *memory.View) (base memory.View, partial []partialMerge, err error) {
 	shared, ok := memory.Shared(ours, theirs)
 	if !ok {
@@ -741,46 +743,59 @@ func (c *Service) mergeBase(ctx context.Context, s tenant.Scope, ours, theirs *m
 		return base, nil, err
 	}
 	last, known, partial := lastMerge(into, theirs, shared.Bound)
-	side, other, log := theirs, ours, back // base is of a side, which may have rolled back what it had from the other one
 	taken, knew, _ := lastMerge(back, ours, shared.Bound)
+	var across []partialMerge
+	side, other, log := theirs, ours, back // base is of a side, which may have rolled back what it had from the other one
 	switch {
 	case taken != nil && (last == nil || knew >= last.Revision):
-		base, known = ours.Upto(knew), knew
+		known = knew
 		side, other, log = ours, theirs, into
-	case last != nil:
-		base = theirs.Upto(known)
-	default:
+	case last == nil:
+		slices.Reverse(partial)
 		return base, partial, nil
+	default:
+		if across, err = c.taken(ctx, s, theirs, ours, back, shared.Bound, known, theirs.At, ours.Upto); err != nil {
+			return base, nil, err
+		}
 	}
 	slices.Reverse(partial)
-	undone, err := c.rolledBack(ctx, s, log, known, shared.Bound, side, other)
-	return base, append(undone, partial...), err
+	undone, err := c.rolledBack(ctx, s, side, other, log, shared.Bound, known)
+	return side.Upto(known), slices.Concat(undone, across, partial), err
 }
 
 // rolledBack returns what a side has taken back by a rollback after a revision which the other one has, and had taken from that one before
 // it, as it was before. Else both sides would seem to have had it, and one to have deleted it.
-func (c *Service) rolledBack(ctx context.Context, s tenant.Scope, log []memory.Changeset, known, after memory.Revision, side, other *memory.View) ([]partialMerge, error) {
+func (c *Service) rolledBack(ctx context.Context, s tenant.Scope, side, other *memory.View, log []memory.Changeset, after, known memory.Revision) ([]partialMerge, error) {
 	to := side.At
 	for i := range log {
 		if m := &log[i]; m.Revision > known && m.Revision <= to && m.Cause == memory.CauseRollback {
 			to = m.MergedFrom.Revision
 		}
 	}
-	if to >= known {
-		return nil, nil
-	}
-	out := partialMerge{view: side.Upto(to)}
-	for m := range standing(log, known) {
-		if _, ok := other.Knew(m.MergedFrom, after); !ok || m.Revision <= to {
+	return c.taken(ctx, s, side, other, log, after, to, known, func(memory.Revision) memory.View { return side.Upto(to) })
+}
+
+// taken returns what the merges from the other side have written to a side since a revision and up to another, oldest first. view is where
+// that is read, by the revision of the other side that a merge knew.
+func (c *Service) taken(ctx context.Context, s tenant.Scope, side, other *memory.View, log []memory.Changeset, after, since, upto memory.Revision,
+	view func(memory.Revision) memory.View,
+) (out []partialMerge, err error) {
+	for m := range standing(log, upto) {
+		if m.Revision <= since {
+			break
+		}
+		at, ok := other.Knew(m.MergedFrom, after)
+		if !ok {
 			continue
 		}
 		wrote, err := c.store.Touched(ctx, s, side.Upto(m.Revision-1), side.Upto(m.Revision))
 		if err != nil {
 			return nil, err
 		}
-		out.undone.Notes, out.undone.Links = append(out.undone.Notes, wrote.Notes...), append(out.undone.Links, wrote.Links...)
+		out = append(out, partialMerge{view: view(at), wrote: wrote})
 	}
-	return []partialMerge{out}, nil
+	slices.Reverse(out)
+	return out, nil
 }
 
 // standing yields the merges of a log, newest first, that no rollback up to a revision has taken back.

@@ -915,6 +915,23 @@ func TestBlame(t *testing.T) {
 	l.is(err, fault.NotFound)
 }
 
+// TestMergeAcross: each side has what the other one does not know to be merged: the base a fork of its fork, and that one the base.
+func TestMergeAcross(t *testing.T) {
+	t.Parallel()
+	l, one, two, _ := family(t)
+	l.patch("f", one, notes.NotePatch{Content: new("ONE")})
+	l.clone(l.all, "f", clone.Input{Name: "grandchild"})
+	l.patch("grandchild", one, notes.NotePatch{Content: new("one of the grandchild")})
+	made := l.add(memory.Collection{ID: l.id("base")}, "of the base")
+	l.patch("base", two, notes.NotePatch{Content: new("TWO")})
+	l.merge("f", "base", clone.MergeInput{Strategy: merge.Fail})
+	l.delete("base", made)
+	l.patch("base", two, notes.NotePatch{Content: new("two again")})
+	l.merge("base", "grandchild", clone.MergeInput{Strategy: merge.Fail})
+	l.merge("base", "f", clone.MergeInput{Strategy: merge.Fail})
+	l.want("the base", inOrder(l.contents("base")), inOrder([]string{"one of the grandchild", "two again", "three"}))
+}
+
 // TestUndoAfterMerge: the merge of a block is its last edit, and an undo takes back that one alone; so is a rollback. Edits of both sides
 // apart from each other are no conflict.
 func TestUndoAfterMerge(t *testing.T) {

@@ -131,10 +131,13 @@ func (b *branch) rolledBack(at memory.Revision, other *branch, after memory.Revi
 		}
 	}
 	out := b.at[at].clone()
-	if to >= at {
-		return out
-	}
-	upto := at
+	b.taken(out, other, after, to, at, func(memory.Revision) *shown { return b.at[to] })
+	return out
+}
+
+// taken sets what merges from the other wrote since a revision and up to another to what a state has, by the revision that a merge knew.
+func (b *branch) taken(out *shown, other *branch, after, since, upto memory.Revision, state func(memory.Revision) *shown) {
+	var set []func()
 	for _, m := range slices.Backward(b.merges) {
 		if m.at > upto {
 			continue
@@ -143,34 +146,38 @@ func (b *branch) rolledBack(at memory.Revision, other *branch, after memory.Revi
 			upto = m.from
 			continue
 		}
-		if known, same := shared(m.of, m.from, other, other.head); !same || known <= after || m.at <= to {
-			continue
+		if known, same := shared(m.of, m.from, other, other.head); same && known > after && m.at > since {
+			set = append(set, func() { out.replace(b.at[m.at-1], b.at[m.at], state(known)) })
 		}
-		was, is, then := b.at[m.at-1], b.at[m.at], b.at[to]
-		for _, side := range []map[uuid.UUID]leaf{was.notes, is.notes} {
-			for id := range side {
-				o, had := was.notes[id]
-				n, has := is.notes[id]
-				if had == has && o == n {
-					continue
-				}
-				if delete(out.notes, id); then.notes[id] != (leaf{}) {
-					out.notes[id] = then.notes[id]
-				}
+	}
+	for _, f := range slices.Backward(set) {
+		f()
+	}
+}
+
+// replace sets what differs between two states to what a third one has.
+func (s *shown) replace(was, is, by *shown) {
+	for _, side := range []*shown{was, is} {
+		for id := range side.notes {
+			o, had := was.notes[id]
+			n, has := is.notes[id]
+			if had == has && o == n {
+				continue
+			}
+			delete(s.notes, id)
+			if then, ok := by.notes[id]; ok {
+				s.notes[id] = then
 			}
 		}
-		for _, side := range []map[memory.LinkID]bool{was.links, is.links} {
-			for l := range side {
-				if was.links[l] == is.links[l] {
-					continue
-				}
-				if delete(out.links, l); then.links[l] {
-					out.links[l] = true
-				}
+		for l := range side.links {
+			if was.links[l] == is.links[l] {
+				continue
+			}
+			if delete(s.links, l); by.links[l] {
+				s.links[l] = true
 			}
 		}
 	}
-	return out
 }
 
 // shared returns the newest revision whose content two collections share; ok is false when there is none.
@@ -365,13 +372,15 @@ func base(ours, theirs *branch) (*shown, bool) {
 		return nil, false
 	}
 	into, known, found := ours.last(theirs, point)
-	out := ours.at[point]
-	if found {
-		out = theirs.rolledBack(known, ours, point)
+	_, knew, taken := theirs.last(ours, point)
+	if taken && (!found || knew >= into.at) {
+		return ours.rolledBack(knew, theirs, point), true
 	}
-	if _, known, ok := theirs.last(ours, point); ok && (!found || known >= into.at) {
-		out = ours.rolledBack(known, theirs, point)
+	if !found {
+		return ours.at[point], true
 	}
+	out := theirs.rolledBack(known, ours, point)
+	theirs.taken(out, ours, point, known, theirs.head, func(at memory.Revision) *shown { return ours.at[at] })
 	return out, true
 }
 
