@@ -196,3 +196,32 @@ func TestErased(t *testing.T) {
 		}
 	})
 }
+
+// Nor is it when it was removed before, together with another message.
+func TestErasedExpired(t *testing.T) {
+	t.Parallel()
+	inEachCage(t, func(t *testing.T, w *canaryCage) {
+		t.Helper()
+		other := w.say("I keep my passport in the cellar.").Text("messages.0.id")
+		// An agent has it in the result of a tool, too, and in the summary of what left its window.
+		var result string
+		if strings.HasSuffix(t.Name(), "/memgpt") {
+			result = w.Call(t, "one", "POST", w.path+"/messages", `{"messages":[{"role":"tool","content":"Found: I keep the spare key of the boathouse under the quokka statue."}]}`).Want(http.StatusAccepted).Text("messages.0.id")
+			w.Call(t, "one", "POST", w.path+"/flush", `{"force":true}`).Want(http.StatusAccepted)
+			w.settle()
+		}
+		for _, id := range []string{w.message, other} {
+			w.Call(t, "one", "PATCH", w.path+"/notes/"+id, `{"ttl_seconds":60}`).Want(http.StatusOK)
+		}
+		w.settle()
+		w.Call(t, "one", "DELETE", w.path+"/notes/"+w.message+"?erase=true", "").Want(http.StatusOK)
+		w.settle()
+		for _, door := range w.seen(true) {
+			t.Errorf("%.600s", door)
+		}
+		w.Call(t, "one", "GET", w.path+"/notes/"+other+"/history", "").Want(http.StatusOK)
+		if result != "" && w.Call(t, "one", "GET", w.path+"/notes/"+result, "").Want(http.StatusOK).Text("content") == "" {
+			t.Error("the result of the tool is gone")
+		}
+	})
+}

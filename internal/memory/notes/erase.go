@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/block"
+	"github.com/slipboxhq/slipbox/internal/secret"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // Erasure is what Erase removed.
@@ -71,6 +74,9 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 			return out, err
 		}
 		changes[i].keepCurrent(x.touched)
+		for _, said := range changes[i].said {
+			out.Said = appendNew(out.Said, said)
+		}
 	}
 	if !slices.Contains(changes[0].gone, id) {
 		changes[0].gone = append(changes[0].gone, id)
@@ -180,10 +186,11 @@ func (n *Service) withForks(ctx context.Context, s tenant.Scope, c memory.Collec
 	return tree, nil
 }
 
-// change is what the deletion of a note changed in the log of a collection.
+// change is what goes with a note that is erased, in one collection.
 type change struct {
 	gone, past []uuid.UUID
 	again      []uuid.UUID // of past: those that their policy makes again
+	said       []uuid.UUID // notes that may still say it
 }
 
 // keepCurrent adds notes of which only the current version is left, unless they are gone.
@@ -195,66 +202,173 @@ func (x *change) keepCurrent(ids []uuid.UUID) {
 	}
 }
 
-// changeOf returns what the latest deletion of a note changed, and what its policy has changed since then: all that was
-// derived from the note. Nothing if it is visible, or was deleted elsewhere.
+// logged is what the log of a collection has about the changeset in which a note was deleted.
+type logged struct {
+	at       memory.Revision
+	deleted  []uuid.UUID
+	changed  []memory.Note
+	sessions []uuid.UUID
+	sources  []uuid.UUID               // of the note
+	derived  map[uuid.UUID][]uuid.UUID // what each note is a source of, at any revision
+}
+
+// changeOf returns what goes with a note that was deleted: all that its latest deletion changed, and what was derived from
+// any of it since. Others may have been deleted in the same changeset, by a rollback, a merge, a policy, or because they
+// expired: then it is what was derived from the note, and what says the same. Nothing if the note is visible, or was deleted
+// elsewhere.
 func (n *Service) changeOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID) (change, error) {
-	var out change
 	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 	if err != nil {
-		return out, err
+		return change{}, err
 	}
 	last, err := n.store.History(ctx, s, v, id, 0, 1)
 	if fault.Is(err, fault.NotFound) || err == nil && (!last[0].Note.Deleted || last[0].Note.Layer != c.ID) {
-		return out, nil
+		return change{}, nil
 	}
 	if err != nil {
-		return out, err
+		return change{}, err
 	}
-	at := last[0].Note.From
-	var sessions []uuid.UUID
-	derived := map[uuid.UUID][]uuid.UUID{} // the notes of this layer that had these sources
-	_, err = n.store.Log(ctx, s, v, 0, 0, "", func(r memory.LogRow) error {
-		for _, source := range r.Note.Provenance.Sources {
-			derived[source] = appendNew(derived[source], r.Note.ID)
-		}
-		if r.Note.Kind == memory.KindSession {
-			sessions = appendNew(sessions, r.Note.ID)
-		}
-		switch {
-		case r.Note.From != at:
-		case r.Note.Deleted:
-			out.gone = appendNew(out.gone, r.Note.ID)
-		default:
-			out.past = appendNew(out.past, r.Note.ID)
-			if r.Note.Provenance.Stale && slices.Contains(madeAgain, r.Note.Kind) {
-				out.again = append(out.again, r.Note.ID)
-			}
-		}
-		return nil
-	})
+	l, err := n.logOf(ctx, s, v, id, last[0].Note.From)
 	if err != nil {
-		return out, err
+		return change{}, err
 	}
-	pages, err := n.pagesChanged(ctx, s, c, sessions, at)
+	out := change{gone: []uuid.UUID{id}}
+	set := &last[0].Changeset
+	if own := set.Cause == memory.CauseDelete && set.Trigger == id; own {
+		for _, id := range l.deleted {
+			out.gone = appendNew(out.gone, id)
+		}
+		out.gone = l.withDerived(out.gone)
+		out.change(l.changed)
+	} else {
+		out.gone = l.withDerived(out.gone)
+		if err := n.changedWith(ctx, s, c, &l, &out); err != nil {
+			return out, err
+		}
+		if out.said, err = n.stored(ctx, s, v, l.sources); err != nil {
+			return out, err
+		}
+	}
+	pages, err := n.pagesChanged(ctx, s, c, l.sessions, l.at)
 	if err != nil {
 		return out, err
 	}
 	for _, id := range pages {
 		out.past = appendNew(out.past, id)
 	}
-	for i := 0; i < len(out.gone); i++ {
-		for _, of := range derived[out.gone[i]] {
-			out.gone = appendNew(out.gone, of)
-		}
-	}
 	// What is visible stays, with its current version: it has other sources, or was made again or restored since.
 	shown, err := n.store.Notes(ctx, s, v, out.gone, memory.ReadOptions{})
-	for i := range shown {
-		id := shown[i].ID
-		out.gone = slices.DeleteFunc(out.gone, func(gone uuid.UUID) bool { return gone == id })
-		out.past = appendNew(out.past, id)
-	}
+	out.change(shown)
+	out.gone = slices.DeleteFunc(out.gone, func(id uuid.UUID) bool { return slices.ContainsFunc(shown, isNote(id)) })
 	return out, err
+}
+
+// change adds notes that stay.
+func (x *change) change(notes []memory.Note) {
+	for i := range notes {
+		x.past = appendNew(x.past, notes[i].ID)
+		if isMadeAgain(&notes[i]) {
+			x.again = appendNew(x.again, notes[i].ID)
+		}
+	}
+}
+
+// isMadeAgain reports whether a policy makes a note again from what is left.
+func isMadeAgain(n *memory.Note) bool {
+	return n.Provenance.Stale && (n.Kind == memory.KindSummary || n.Kind == memory.KindProfile || n.Kind == memory.KindSession)
+}
+
+func isNote(id uuid.UUID) func(memory.Note) bool {
+	return func(n memory.Note) bool { return n.ID == id }
+}
+
+// logOf reads the log of a collection for a note that was deleted at a revision.
+func (n *Service) logOf(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, at memory.Revision) (logged, error) {
+	l := logged{at: at, derived: map[uuid.UUID][]uuid.UUID{}}
+	_, err := n.store.Log(ctx, s, v, 0, 0, "", func(r memory.LogRow) error {
+		for _, source := range r.Note.Provenance.Sources {
+			l.derived[source] = appendNew(l.derived[source], r.Note.ID)
+			if r.Note.ID == id {
+				l.sources = appendNew(l.sources, source)
+			}
+		}
+		if r.Note.Kind == memory.KindSession {
+			l.sessions = appendNew(l.sessions, r.Note.ID)
+		}
+		switch {
+		case r.Note.From != at:
+		case r.Note.Deleted:
+			l.deleted = append(l.deleted, r.Note.ID)
+		default:
+			l.changed = append(l.changed, r.Note)
+		}
+		return nil
+	})
+	return l, err
+}
+
+// stored returns those of some notes of which there is a version.
+func (n *Service) stored(ctx context.Context, s tenant.Scope, v memory.View, notes []uuid.UUID) (out []uuid.UUID, err error) {
+	for _, id := range notes {
+		_, err := n.store.History(ctx, s, v, id, 0, 1)
+		if err == nil {
+			out = append(out, id)
+		} else if !fault.Is(err, fault.NotFound) {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// withDerived appends what was derived from notes.
+func (l *logged) withDerived(notes []uuid.UUID) []uuid.UUID {
+	for i := 0; i < len(notes); i++ {
+		for _, of := range l.derived[notes[i]] {
+			notes = appendNew(notes, of)
+		}
+	}
+	return notes
+}
+
+// changedWith adds to x what a changeset that deleted several notes changed because of those of x, and leaves only the sessions of
+// them: what is stale since, and what a sentence of them was taken out of.
+func (n *Service) changedWith(ctx context.Context, s tenant.Scope, c *memory.Collection, l *logged, x *change) error {
+	before := l.at - 1
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{AsOf: &before})
+	if fault.Is(err, fault.RevisionGone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	gone, err := n.store.Notes(ctx, s, v, x.gone, memory.ReadOptions{})
+	if err != nil {
+		return err
+	}
+	var told []string
+	for i := range gone {
+		told = append(told, slices.DeleteFunc(text.Sentences(gone[i].Content), isShort)...)
+	}
+	ids := make([]uuid.UUID, len(l.changed))
+	for i := range l.changed {
+		ids[i] = l.changed[i].ID
+	}
+	then, err := n.store.Notes(ctx, s, v, ids, memory.ReadOptions{})
+	if err != nil {
+		return err
+	}
+	cut := secret.Mark(memory.DeletedKind)
+	with := slices.DeleteFunc(l.changed, func(now memory.Note) bool {
+		if _, queue := memory.SumsUp(&now); queue && now.Provenance.Stale { // it does not name all of its sources
+			return false
+		}
+		i := slices.IndexFunc(then, isNote(now.ID))
+		return i < 0 || strings.Count(now.Content, cut) <= strings.Count(then[i].Content, cut) ||
+			!slices.Contains(l.sources, now.ID) && len(inResult(then[i].Content, told)) == 0
+	})
+	x.change(with)
+	l.sessions = slices.DeleteFunc(l.sessions, func(id uuid.UUID) bool { return !slices.Contains(x.gone, id) && !slices.Contains(x.past, id) })
+	return nil
 }
 
 // pagesChanged returns the pages of which the link to a session was changed at a revision: the link summed up what is gone.
@@ -276,9 +390,6 @@ func (n *Service) pagesChanged(ctx context.Context, s tenant.Scope, c *memory.Co
 	}
 	return out, nil
 }
-
-// madeAgain are the kinds of notes that a policy makes again from what is left.
-var madeAgain = []memory.Kind{memory.KindSummary, memory.KindProfile, memory.KindSession}
 
 // eraseChange removes what a deletion changed, and enqueues the job that erases what is still to be made again.
 func (n *Service) eraseChange(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, x *change, out *Erasure) error {

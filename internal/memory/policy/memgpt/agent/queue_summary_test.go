@@ -118,6 +118,43 @@ func TestQueueSummaryAgain(t *testing.T) {
 	}
 }
 
+// A summary of many messages does not name the first ones as its sources. When one of two that expired together is erased, it is in no
+// version of it.
+func TestQueueSummaryErased(t *testing.T) {
+	t.Parallel()
+	q := newQueueSummary(t)
+	for range 5 {
+		var list []args
+		for n := range 50 {
+			list = append(list, args{"user": fmt.Sprintf("Ship s%03d passed. %s", len(q.ids)+n, strings.Repeat("The harbor was calm. ", 5)), "assistant": "I saw it."})
+		}
+		said := q.Call(t, "one", "POST", q.path+"/messages", apptest.JSON(t, args{"messages": list})).Want(202)
+		for n := range list {
+			q.ids = append(q.ids, said.Text(fmt.Sprintf("messages.%d.id", 2*n)))
+		}
+	}
+	q.Call(t, "one", "POST", q.path+"/flush", `{"force":true}`).Want(202)
+	if got := q.now(); !strings.Contains(got, "s024") || !strings.Contains(got, "s025") {
+		t.Fatalf("the summary is %q", got)
+	}
+	for _, i := range []int{24, 25} {
+		q.Call(t, "one", "PATCH", q.path+"/notes/"+q.ids[i], `{"ttl_seconds":60}`).Want(200)
+	}
+	q.Pass(time.Hour)
+	q.Call(t, "one", "GET", q.path+"/notes", "").Want(200) // a read retires them
+	if got := q.now(); strings.Contains(got, "s024") || strings.Contains(got, "s025") || !strings.Contains(got, "s026") {
+		t.Errorf("after two have expired it is %q", got)
+	}
+	q.Call(t, "one", "DELETE", q.path+"/notes/"+q.ids[24]+"?erase=true", "").Want(200)
+	q.Pass(time.Minute)
+	q.RunJobs(t)
+	summary := q.Call(t, "one", "GET", q.path+"/notes?kind=summary", "").Want(200).Text("items.0.id")
+	if past := q.Call(t, "one", "GET", q.path+"/notes/"+summary+"/history", "").Want(200); strings.Contains(past.Body.String(), "s024") {
+		t.Errorf("the past has what was erased: %.600s", past.Body)
+	}
+	q.Call(t, "one", "GET", q.path+"/notes/"+q.ids[25]+"/history", "").Want(200)
+}
+
 // A fork sums up again by itself, and its base keeps what it has; a summary without messages goes.
 func TestQueueSummaryOfAFork(t *testing.T) {
 	t.Parallel()
