@@ -23,6 +23,10 @@ type LinkBegun struct {
 	At memory.Revision
 }
 
+// StateErased is the state of the tombstone of a note that was erased. It has no more than the id and tells who follows the log that the
+// note is gone; no history has it.
+const StateErased memory.State = "erased"
+
 // Became returns what became of something at a version that is a tombstone or not, when it was live before or not.
 func Became(deleted, before bool) memory.ChangeKind {
 	switch {

@@ -113,10 +113,11 @@ type CollectionRemoval interface {
 	DeleteCollectionRows(ctx context.Context, r CollectionRow, limit int) (gone bool, err error)
 }
 
-// NoteErasure removes notes from one layer without a trace.
+// NoteErasure removes notes from one layer.
 type NoteErasure interface {
-	// EraseVersions deletes all versions of notes, and the ended ones of the notes in past, with their vectors; of notes
-	// also their links and use. It returns how many versions were deleted, and what the layer holds less.
+	// EraseVersions deletes all versions of notes, of which only tombstones in StateErased are left, and the ended ones of
+	// the notes in past, with their vectors; of notes also their links and use. It returns how many versions were deleted,
+	// and what the layer holds less.
 	EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID) (versions int64, less Stored, err error)
 	// EraseJobs deletes the jobs of notes, and clears what other ended jobs of the collection hold about them.
 	EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes []uuid.UUID) (int64, error)

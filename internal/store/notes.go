@@ -108,7 +108,7 @@ type LogRows interface {
 	// ListChangesets lists those of a collection's own log after one revision and up to another.
 	ListChangesets(ctx context.Context, tenantID, collection uuid.UUID, after, to memory.Revision, limit int) ([]memory.Changeset, error)
 	// NotesBegun lists the versions of notes that began in the first of the layers after one revision and up to another, in
-	// the order of revision and id, without those that are tombstones of notes that were not there. Limit 0: all.
+	// the order of revision and id, without those that are tombstones of notes that were neither there nor erased. Limit 0: all.
 	NotesBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, limit int) ([]NoteBegun, error)
 	// LinksBegun is NotesBegun for links, in the order of revision, source, relation and target.
 	LinksBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, limit int) ([]LinkBegun, error)

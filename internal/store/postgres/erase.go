@@ -16,16 +16,17 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 		if len(of) == 0 {
 			continue
 		}
-		ended := ""
+		ended, live := "", " AND NOT x.deleted"
 		if i == 1 {
+			live = ""
 			ended = " AND x.to_rev <> " + openEnd // not the condition of the index of ended versions
 		}
-		rows := func(columns, table, id string) string {
+		rows := func(columns, table, id, ended string) string {
 			return "SELECT x.layer, " + columns + ", x.from_rev, (x.to_rev = " + openEnd + " AND NOT x.deleted)::int FROM unnest($3::uuid[]) k (id) CROSS JOIN LATERAL (SELECT * FROM " + table +
 				" x WHERE x.tenant = $1 AND x.layer = $2 AND x." + id + " = k.id" + ended + " OFFSET 0) x"
 		}
 		args := []any{tenantID, layer, of}
-		found, err := collect(ctx, q, rows("x.bytes, x.id", "notes", "id"), args, func(row store.Scanner) (v memory.Version, err error) {
+		found, err := collect(ctx, q, rows("x.bytes, x.id", "notes", "id", ended+live), args, func(row store.Scanner) (v memory.Version, err error) {
 			var open, bytes int64
 			err = row.Scan(&v.Layer, &bytes, &v.Note, &v.From, &open)
 			less.Notes, less.Bytes = less.Notes+open, less.Bytes+bytes
@@ -39,7 +40,7 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 			_ = q.DeleteNote(ctx, tenantID, v) // goes with the next statement
 		}
 		for _, end := range []string{"source", "target"} {
-			links, err := collect(ctx, q, rows("x.source, x.relation, x.target", "links", end), args, func(row store.Scanner) (l memory.Link, err error) {
+			links, err := collect(ctx, q, rows("x.source, x.relation, x.target", "links", end, ended), args, func(row store.Scanner) (l memory.Link, err error) {
 				var open int64
 				err = row.Scan(&l.Layer, &l.Source, &l.Relation, &l.Target, &l.From, &open)
 				less.Links += open
@@ -53,10 +54,25 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 			}
 		}
 	}
+	if err := q.keepTombstones(ctx, tenantID, layer, notes, &versions); err != nil {
+		return 0, less, err
+	}
 	for _, id := range notes {
 		q.later("DELETE FROM usage WHERE tenant = $1 AND layer = $2 AND note = $3", tenantID, layer, id)
 	}
 	return versions, less, nil
+}
+
+// keepTombstones makes the tombstones of notes those of erased ones, and counts them.
+func (q *session) keepTombstones(ctx context.Context, tenantID, layer uuid.UUID, notes []uuid.UUID, n *int64) error {
+	found, err := collect(ctx, q, "SELECT x.id, x.from_rev FROM unnest($3::uuid[]) k (id) CROSS JOIN LATERAL (SELECT * FROM notes x"+
+		" WHERE x.tenant = $1 AND x.layer = $2 AND x.id = k.id AND x.deleted AND NOT "+erased+" OFFSET 0) x", []any{tenantID, layer, notes},
+		func(row store.Scanner) (v memory.Version, err error) { return v, row.Scan(&v.Note, &v.From) })
+	for _, v := range found {
+		q.later("UPDATE notes SET state = $5 WHERE tenant = $1 AND layer = $2 AND id = $3 AND from_rev = $4", tenantID, layer, v.Note, rev(v.From), store.StateErased)
+	}
+	*n += int64(len(found))
+	return err
 }
 
 // named is the condition that a document has one of the ids $4.

@@ -92,22 +92,25 @@ func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memor
 
 // begun returns the text that lists rows x of the first layer that began after one revision and up to another, with whether
 // what they are of was live before, which rows e of the same key in the layers tell. guard is the condition of the index of the log.
-func (p *params) begun(layers []memory.Layer, after, to memory.Revision, table, guard, key, same string, n int) string {
+func (p *params) begun(layers []memory.Layer, after, to memory.Revision, table, guard, key, same, also string, n int) string {
 	first, _, _ := strings.Cut(key, ",") // with the revision, a place in the index
 	var before strings.Builder
 	for _, l := range layers {
 		before.WriteString("(SELECT NOT e.deleted FROM " + table + " e WHERE e.tenant = $1 AND e.layer = " + p.add(l.Collection) + " AND " + same +
 			" AND e.from_rev < x.from_rev AND e.from_rev <= " + p.add(rev(l.Bound)) + " ORDER BY e.from_rev DESC LIMIT 1), ")
 	}
-	return "SELECT * FROM (SELECT x.from_rev, " + key + ", x.deleted, COALESCE(" + before.String() + "false) AS before FROM " + table + " x WHERE " + guard +
+	return "SELECT * FROM (SELECT x.from_rev, " + key + ", x.deleted, " + also + " OR COALESCE(" + before.String() + "false) AS before FROM " + table + " x WHERE " + guard +
 		" AND x.tenant = $1 AND x.layer = " + p.add(layers[0].Collection) + " AND (x.from_rev, " + first + ") > (" + p.add(rev(after)) + ", " + p.add(uuid.Max) + ") AND x.from_rev <= " + p.add(rev(to)) +
 		") b WHERE NOT deleted OR before ORDER BY from_rev, " + strings.ReplaceAll(key, "x.", "") + " LIMIT " + p.add(limit(n))
 }
 
+// erased is the condition that a row x is what is left of a note that was erased.
+const erased = "x.state = '" + string(store.StateErased) + "'"
+
 // NotesBegun implements store.LogRows.
 func (q *session) NotesBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, n int) (out []store.NoteBegun, err error) {
 	p := params{args: []any{tenantID}}
-	text := p.begun(layers, after, to, "notes", "x.bytes >= 0", "x.id", "e.id = x.id", n)
+	text := p.begun(layers, after, to, "notes", "x.bytes >= 0", "x.id", "e.id = x.id", erased, n)
 	err = q.each(ctx, text, p.args, func(rows pgx.Rows) error {
 		var c store.NoteBegun
 		var deleted, before bool
@@ -123,7 +126,7 @@ func (q *session) NotesBegun(ctx context.Context, tenantID uuid.UUID, layers []m
 func (q *session) LinksBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, n int) (out []store.LinkBegun, err error) {
 	p := params{args: []any{tenantID}}
 	text := p.begun(layers, after, to, "links", "x.confidence >= 0", "x.source, x.relation, x.target",
-		"e.source = x.source AND e.relation = x.relation AND e.target = x.target", n)
+		"e.source = x.source AND e.relation = x.relation AND e.target = x.target", "false", n)
 	err = q.each(ctx, text, p.args, func(rows pgx.Rows) error {
 		var c store.LinkBegun
 		var deleted, before bool

@@ -196,7 +196,7 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 	p := params{args: []any{sc.Tenant(), note, limit(n), rev(before)}}
 	known := params{args: []any{sc.Tenant(), note}}
 	branches, exists := make([]string, len(v.Layers)), make([]string, len(v.Layers))
-	const own = "FROM notes n WHERE n.tenant = $1 AND n.id = $2 AND n.layer = "
+	const own = "FROM notes n WHERE n.tenant = $1 AND n.id = $2 AND n.state <> '" + string(store.StateErased) + "' AND n.layer = "
 	for i, l := range v.Layers {
 		branches[i] = "(SELECT n.*, " + p.add(i) + "::int AS nth " + own + p.add(l.Collection) + " AND n.from_rev > " + p.add(rev(memory.SpanOf(v.Layers, i).After)) + " AND n.from_rev <= " + p.add(rev(l.Bound)) +
 			" AND n.from_rev < $4 ORDER BY n.from_rev DESC LIMIT $3)"

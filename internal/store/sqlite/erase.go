@@ -20,7 +20,8 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 		open  *int64 // counts the open rows among the deleted ones
 	}{
 		{"DELETE FROM vectors WHERE tenant = ?1 AND layer = ?2 AND note" + of + " RETURNING 0, 0", notes, new(int64)},
-		{"DELETE FROM notes WHERE tenant = ?1 AND layer = ?2 AND id" + of + open + ", bytes", notes, &less.Notes},
+		{"DELETE FROM notes WHERE tenant = ?1 AND layer = ?2 AND deleted = 0 AND id" + of + open + ", bytes", notes, &less.Notes},
+		{"UPDATE notes AS x SET state = '" + string(store.StateErased) + "' WHERE tenant = ?1 AND layer = ?2 AND deleted = 1 AND NOT " + erased + " AND id" + of + open + ", 0", notes, &less.Notes},
 		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND source" + of + open + ", 0", notes, &less.Links},
 		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND target" + of + open + ", 0", notes, &less.Links},
 		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND source" + of + closed + open + ", 0", past, &less.Links},

@@ -98,8 +98,8 @@ func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memor
 
 // begun returns the text that lists rows x of the first layer that began after one revision and up to another, with whether
 // what they are of was live before, which rows e of the same key in the layers tell; and its arguments. guard is the
-// condition of the index.
-func begun(tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, table, index, guard, key, same string, n int) (string, []any) {
+// condition of the index; what also holds for was live, too.
+func begun(tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, table, index, guard, key, same, also string, n int) (string, []any) {
 	var before strings.Builder
 	var args []any
 	for _, l := range layers {
@@ -107,15 +107,18 @@ func begun(tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision,
 			" AND e.from_rev < x.from_rev AND e.from_rev <= ? ORDER BY e.from_rev DESC LIMIT 1), ")
 		args = append(args, l.Collection, l.Bound)
 	}
-	text := "SELECT * FROM (SELECT x.from_rev, " + key + ", x.deleted, COALESCE(" + before.String() + "0) AS before FROM " + table + " x INDEXED BY " + index +
+	text := "SELECT * FROM (SELECT x.from_rev, " + key + ", x.deleted, " + also + " OR COALESCE(" + before.String() + "0) AS before FROM " + table + " x INDEXED BY " + index +
 		" WHERE " + guard + " AND x.tenant = ? AND x.layer = ? AND x.from_rev > ? AND x.from_rev <= ?) WHERE deleted = 0 OR before = 1 ORDER BY from_rev, " +
 		strings.ReplaceAll(key, "x.", "") + " LIMIT +?"
 	return text, append(args, tenantID, layers[0].Collection, after, to, limit(n))
 }
 
+// erased is the condition that a row x is what is left of a note that was erased.
+const erased = "x.state = '" + string(store.StateErased) + "'"
+
 // NotesBegun implements store.LogRows.
 func (q *session) NotesBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, n int) (out []store.NoteBegun, err error) {
-	text, args := begun(tenantID, layers, after, to, "notes", "notes_began", "x.from_rev >= 0", "x.id", "e.id = x.id", n)
+	text, args := begun(tenantID, layers, after, to, "notes", "notes_began", "x.from_rev >= 0", "x.id", "e.id = x.id", erased, n)
 	err = q.each(ctx, text, args, func(rows *sql.Rows) error {
 		var c store.NoteBegun
 		var deleted, before bool
@@ -130,7 +133,7 @@ func (q *session) NotesBegun(ctx context.Context, tenantID uuid.UUID, layers []m
 // LinksBegun implements store.LogRows.
 func (q *session) LinksBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, n int) (out []store.LinkBegun, err error) {
 	text, args := begun(tenantID, layers, after, to, "links", "links_log", "x.confidence >= 0", "x.source, x.relation, x.target",
-		"e.source = x.source AND e.relation = x.relation AND e.target = x.target", n)
+		"e.source = x.source AND e.relation = x.relation AND e.target = x.target", "0", n)
 	err = q.each(ctx, text, args, func(rows *sql.Rows) error {
 		var c store.LinkBegun
 		var deleted, before bool

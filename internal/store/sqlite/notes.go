@@ -162,7 +162,7 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 				args[5] = -1
 			}
 			var versions []memory.Note
-			err := q.each(ctx, "SELECT "+r.columns()+" FROM notes n WHERE n.tenant = ? AND n.layer = ? AND n.id = ? AND n.from_rev > ? AND n.from_rev <= ? ORDER BY n.from_rev DESC LIMIT +?", args, func(rows *sql.Rows) error {
+			err := q.each(ctx, "SELECT "+r.columns()+" FROM notes n WHERE n.tenant = ? AND n.layer = ? AND n.id = ? AND n.from_rev > ? AND n.from_rev <= ? AND n.state <> '"+string(store.StateErased)+"' ORDER BY n.from_rev DESC LIMIT +?", args, func(rows *sql.Rows) error {
 				e, err := r.scan(rows)
 				versions = append(versions, e.Note)
 				return err
@@ -188,7 +188,7 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 		}
 		for _, l := range v.Layers {
 			var one int
-			ok, err := q.get(ctx, "SELECT 1 FROM notes WHERE tenant = ? AND layer = ? AND id = ? AND from_rev <= ? LIMIT 1",
+			ok, err := q.get(ctx, "SELECT 1 FROM notes WHERE tenant = ? AND layer = ? AND id = ? AND from_rev <= ? AND state <> '"+string(store.StateErased)+"' LIMIT 1",
 				[]any{sc.Tenant(), l.Collection, note, l.Bound}, &one)
 			if err != nil || ok {
 				return err

@@ -313,7 +313,7 @@ func eraseNotes(_ *testing.T, w *world) {
 		w.assertf(counts.Notes == 1 && counts.Links == 0, "counts of %s: %+v", id, counts)
 	}
 	must(w.Log(w.ctx, w.all, w.view(c.ID), 0, 0, embedder, func(r memory.LogRow) error {
-		w.assertf(r.Note.ID != a.ID, "the log still has %+v", r)
+		w.assertf(r.Note.ID != a.ID || r.Note.Deleted && r.Note.Content == "", "the log still has %+v", r)
 		return nil
 	}))(w.t)
 	w.assertf(w.view(c.ID).Layers[0].EraseEpoch > before.Layers[0].EraseEpoch, "the epoch is the same")
@@ -322,6 +322,10 @@ func eraseNotes(_ *testing.T, w *world) {
 	w.assertf(len(left.Result) == 0, "the job still says %s", left.Result)
 	w.clearJobs(c.ID)
 	w.assertf(len(must(w.ListAudit(w.ctx, w.all, memory.AuditQuery{Action: "note.erase"}))(w.t)) == 1, "the erasure is audited")
+	for revision, change := range must(w.Changes(w.ctx, w.all, w.view(c.ID), 0, 0))(w.t) {
+		removed := slices.Contains(change.Notes, memory.NoteChange{Note: a.ID, Change: memory.ChangeRemoved})
+		w.assertf(removed == (change.Revision == before.At), "change %d is %+v", revision, change)
+	}
 	again := must(w.EraseNotes(w.ctx, w.all, c.ID, []uuid.UUID{a.ID}, nil, entry))(w.t)
 	w.assertf(again.Versions == 0, "erased again: %+v", again)
 	w.wantFault(errOf(w.EraseNotes(w.ctx, w.bobS, w.collectionOf(w.alice.ID, "alices").ID, []uuid.UUID{a.ID}, nil, entry)), fault.NotFound)

@@ -2232,6 +2232,7 @@ export interface paths {
          *
          *     With `erase`, nothing of it remains and nothing can be restored: all versions of the note and of what went with
          *     it, in forks too, and the earlier versions of what says it no longer. A note that is deleted already can be erased.
+         *     Its id stays, by which changes and webhooks say that it was removed.
          */
         delete: operations["deleteNote"];
         options?: never;
