@@ -52,7 +52,7 @@ func Budgets() map[string]int {
 		"internal/auth":                             2950,
 		"internal/store":                            7780,
 		"internal/store/sqlite":                     5850,
-		"internal/store/postgres":                   6310,
+		"internal/store/postgres":                   6315,
 		"internal/llm":                              5195,
 		"internal/analyst":                          1827,
 		"internal/redis":                            1200,
