@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/oapi-codegen/nullable"
@@ -249,4 +250,63 @@ func TestEraseUpdate(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEraseForgotten: of a message that was forgotten before it was erased, nothing remains: not in the summary and the profile of its day,
+// nor in those of all days, which contexts show; not in their earlier versions, and not in results of jobs. So of a retired fact.
+func TestEraseForgotten(t *testing.T) {
+	t.Parallel()
+	for _, persons := range []string{"one", "several"} {
+		t.Run(persons, func(t *testing.T) {
+			t.Parallel()
+			w := newBankWorld(t, options{heuristic: true, config: `{"summary_delay":0,"persons":"` + persons + `"}`})
+			said := w.chat(w.c.ID, "Yuki", 100, "I hid the safe at Lindau behind a clock.", "Noted.")
+			w.drain()
+			w.chat(w.c.ID, "Yuki", 2, "I booked a trip to Tromso.", "Noted.")
+			w.drain()
+			w.act("forget", "", `{"mode":"threshold"}`, true)
+			w.drain()
+			if len(w.traces(w.c.ID, "lindau")) == 0 || !strings.Contains(w.keyed(w.c.ID, memory.KindSummary, "overall").Content, "Lindau") {
+				t.Fatalf("it is in no summary: %q %v", w.keyed(w.c.ID, memory.KindSummary, "overall").Content, w.texts(memory.KindMessage))
+			}
+			out := w.erase(said[0].ID)
+			w.drain()
+			w.advance(time.Hour)
+			w.drain()
+			if left := w.traces(w.c.ID, "lindau"); len(left) > 0 {
+				t.Errorf("left: %s", strings.Join(left, "\n"))
+			}
+			if n := w.keyed(w.c.ID, memory.KindSummary, "overall"); !strings.Contains(n.Content, "Tromso") || n.Provenance.Stale {
+				t.Errorf("the history is %q", n.Content)
+			}
+			if len(out.Waiting) != 1 || !has(out.Rewritten, w.keyed(w.c.ID, memory.KindSummary, "overall").ID) {
+				t.Errorf("erased %+v", out)
+			}
+		})
+	}
+	t.Run("a retired fact", func(t *testing.T) {
+		t.Parallel()
+		w := newChatWorld(t, options{})
+		w.script(map[string][]string{"I live in Graz.": {"User lives in Graz"}, "I moved to Linz.": {"User lives in Linz"}},
+			map[string]verdict{"User lives in Linz": {mem0.OpDelete, "User lives in Graz", "User lives in Linz"}})
+		w.fake.Handle("summarize", func(r llmtest.Request) llmtest.Reply { // it repeats what it is shown
+			text, _, _ := strings.Cut(r.User, "</memory-data>")
+			said := "User lives in Linz."
+			if strings.Contains(text, "Graz") {
+				said = "User lives in Linz, and lived in Graz."
+			}
+			return llmtest.JSON(mem0.Summary{Summary: said})
+		})
+		first := w.sayAndDrain("I live in Graz.")
+		fact := w.all(w.c.ID, memory.KindFact)[0]
+		w.sayAndDrain("I moved to Linz.")
+		w.erase(fact.ID)
+		w.drain()
+		if left := slices.DeleteFunc(w.traces(w.c.ID, "graz"), func(s string) bool { return strings.Contains(s, first.ID.String()) }); len(left) > 0 {
+			t.Errorf("left: %s", strings.Join(left, "\n"))
+		}
+		if got := w.texts(memory.KindFact); !slices.Equal(got, []string{"User lives in Linz"}) {
+			t.Errorf("the facts are %q", got)
+		}
+	})
 }

@@ -321,6 +321,11 @@ func (w *world) try(j memory.Job) error {
 		})
 	case j.Kind == memory.JobRemove:
 		return w.clone.RunRemove(ctx, s, j, func(context.Context, memory.Progress) error { return nil })
+	case j.Kind == memory.JobErase:
+		if err := w.engine.RunErase(ctx, s, j); err != nil {
+			return err
+		}
+		return w.store.ReleaseJob(ctx, s, j.ID, j.Lease, memory.JobEnd{State: memory.JobDone, Stage: j.Stage})
 	case j.Kind == memory.JobPolicy:
 		return w.engine.RunPolicy(ctx, s, j)
 	case j.Stage == memory.StageDecide:

@@ -61,9 +61,20 @@ func (n *Service) deleteNote(ctx context.Context, s tenant.Scope, c *memory.Coll
 		if err != nil {
 			return Deleted{}, err
 		}
-		d, err := n.derivationOf(ctx, s, c, try == moveTries, x.changed(e.id)...)
+		var hidden, again []uuid.UUID
+		if e.influence != nil {
+			f := finder{n: n, s: s, v: v, c: c}
+			if hidden, again, err = f.derived(ctx, e.id); err != nil {
+				return Deleted{}, err
+			}
+		}
+		d, err := n.derivationOf(ctx, s, c, try == moveTries, x.changed(append(hidden, e.id)...)...)
 		if err != nil {
 			return Deleted{}, err
+		}
+		if e.influence != nil {
+			d.also(again)
+			e.influence.stale = d.ids
 		}
 		rev, err := n.deleteOnce(ctx, s, c, e, &d, &x, v.At)
 		if !errors.Is(err, errHeadMoved) {
@@ -81,8 +92,8 @@ func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Coll
 		if err != nil {
 			return err
 		}
-		if old == nil && len(x.edits)+len(x.gone) > 0 && (tx.View().At == head || d.anyHead) {
-			return x.apply(ctx, s, tx, c, d)
+		if old == nil && e.influence != nil {
+			return x.withdraw(ctx, s, tx, c, d, head)
 		}
 		if old == nil {
 			return fault.Missing("note")
@@ -111,6 +122,23 @@ func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Coll
 		return tx.Delete(ctx, id)
 	})
 	return w.Revision, err
+}
+
+// withdraw takes out what is left of a note that is not visible.
+func (x *consequences) withdraw(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collection, d *derivation, head memory.Revision) error {
+	if len(x.edits)+len(x.gone)+len(d.ids) == 0 {
+		return fault.Missing("note")
+	}
+	if v := tx.View(); v.At != head && !d.anyHead {
+		return errHeadMoved
+	}
+	if err := x.apply(ctx, s, tx, c, d); err != nil || x.was == nil {
+		return err
+	}
+	if err := x.clear(ctx, tx, d, *x.was); err != nil {
+		return err
+	}
+	return d.refresh(ctx, tx, c, x.was, nil)
 }
 
 // deleteTriples deletes the triples whose only visible source is the fact, and marks its other

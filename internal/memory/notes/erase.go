@@ -77,6 +77,7 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 		for _, said := range changes[i].said {
 			out.Said = appendNew(out.Said, said)
 		}
+		changes[i].makeAgain(x.stale)
 	}
 	if !slices.Contains(changes[0].gone, id) {
 		changes[0].gone = append(changes[0].gone, id)
@@ -210,6 +211,14 @@ type logged struct {
 	sessions []uuid.UUID
 	sources  []uuid.UUID               // of the note
 	derived  map[uuid.UUID][]uuid.UUID // what each note is a source of, at any revision
+}
+
+// makeAgain adds notes that their policy makes again.
+func (x *change) makeAgain(ids []uuid.UUID) {
+	x.keepCurrent(ids)
+	for _, id := range ids {
+		x.again = appendNew(x.again, id)
+	}
 }
 
 // changeOf returns what goes with a note that was deleted: all that its latest deletion changed, and what was derived from

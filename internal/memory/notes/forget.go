@@ -51,6 +51,7 @@ type consequences struct {
 	edits []memory.Note // notes without the sentences that say what is deleted, with their vectors
 	again []uuid.UUID   // of edits: those that their policy describes again
 	learn []uuid.UUID   // messages and notes that are learned from again
+	was   *memory.Note  // of a note that is not visible: its last version; nil: it has none here
 	said  []uuid.UUID
 	texts []string // of gone, and the sentences that were taken out
 }
@@ -99,7 +100,8 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 	out.gone = gone[1:]
 	if len(found) == 0 {
 		out.edits = written.edits
-		return out, nil
+		out.was, err = f.last(ctx, id)
+		return out, err
 	}
 	note := &found[0]
 	if sources != DeleteSources {

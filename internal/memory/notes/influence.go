@@ -25,6 +25,7 @@ type influence struct {
 	// touched are notes that stay, of which an erasure leaves the current version only: they were described from it, or a decision about
 	// them that read it proposed changes.
 	touched []uuid.UUID
+	stale   []uuid.UUID // of the last collection: summaries, profiles and sessions that are made again
 }
 
 // evolution is what one decision read.
@@ -457,4 +458,53 @@ func learnAgain(ctx context.Context, tx memory.Tx, c *memory.Collection, ids []u
 		}
 	}
 	return nil
+}
+
+// derived returns what any version of the view was derived from a note, also indirectly: the notes that are not visible, and the summaries,
+// profiles and sessions that are.
+func (f *finder) derived(ctx context.Context, id uuid.UUID) (hidden, shown []uuid.UUID, err error) {
+	from := map[uuid.UUID][]uuid.UUID{}
+	for i, l := range f.v.Layers {
+		_, err := f.n.store.Log(ctx, f.s, f.v, i, 0, "", func(r memory.LogRow) error {
+			for _, source := range r.Note.Provenance.Sources {
+				if r.Note.From <= l.Bound {
+					from[source] = appendNew(from[source], r.Note.ID)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	all := []uuid.UUID{id}
+	for i := 0; i < len(all); i++ {
+		for _, of := range from[all[i]] {
+			all = appendNew(all, of)
+		}
+	}
+	visible, err := f.n.store.Notes(ctx, f.s, f.v, all, memory.ReadOptions{})
+	seen := map[uuid.UUID]bool{}
+	for i := range visible {
+		n := &visible[i]
+		if seen[n.ID] = true; slices.Contains([]memory.Kind{memory.KindSummary, memory.KindProfile, memory.KindSession}, n.Kind) {
+			shown = append(shown, n.ID)
+		}
+	}
+	hidden = slices.DeleteFunc(all, func(id uuid.UUID) bool { return seen[id] })
+	return hidden, shown, err
+}
+
+// last returns the newest version of a note that is not visible; nil: there is none.
+func (f *finder) last(ctx context.Context, id uuid.UUID) (*memory.Note, error) {
+	past, err := f.n.store.History(ctx, f.s, f.v, id, 0, 0)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return nil, err
+	}
+	for i := range past {
+		if !past[i].Note.Deleted {
+			return &past[i].Note, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // there is none
 }

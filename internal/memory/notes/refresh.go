@@ -86,6 +86,17 @@ func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Co
 	return d, nil
 }
 
+// also adds summaries, profiles and sessions that are made again.
+func (d *derivation) also(ids []uuid.UUID) {
+	if d.policy == nil {
+		return
+	}
+	for _, id := range ids {
+		d.ids = appendNew(d.ids, id)
+	}
+	slices.SortFunc(d.ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+}
+
 // firstSummedUp returns the first of the messages among notes that the summary of an agent's queue covers; it covers all
 // up to the last one, and names only some as its sources.
 func (n *Service) firstSummedUp(ctx context.Context, s tenant.Scope, v memory.View, queue *memory.Note, ids []uuid.UUID) (first uuid.UUID, err error) {

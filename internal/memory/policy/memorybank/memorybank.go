@@ -213,7 +213,7 @@ func decideExchange(d memory.Desk, c *Config, messages []memory.Note) memory.Dec
 // Refresh asks for the summary of a changed message's day, and for the overall summary
 // when a caller changed the note of a day. The summary of a day asks for the overall one
 // itself.
-func (*Policy) Refresh(was, is *memory.Note, _ []memory.Note) []memory.Follow {
+func (*Policy) Refresh(was, is *memory.Note, stale []memory.Note) []memory.Follow {
 	var out []memory.Follow
 	for _, n := range []*memory.Note{was, is} {
 		switch {
@@ -223,6 +223,9 @@ func (*Policy) Refresh(was, is *memory.Note, _ []memory.Note) []memory.Follow {
 		case (n.Kind == memory.KindSummary || n.Kind == memory.KindProfile) && dateOf(n) != "":
 			out = append(out, memory.Follow{Task: memory.Task{Name: taskOverall}})
 		}
+	}
+	if ofDay := func(n memory.Note) bool { return dateOf(&n) != "" }; len(stale) > 0 && !slices.ContainsFunc(stale, ofDay) {
+		out = append(out, memory.Follow{Task: memory.Task{Name: taskOverall}}) // the notes of the day were forgotten
 	}
 	return out
 }
