@@ -421,3 +421,57 @@ func TestMem0gWithoutModel(t *testing.T) {
 		t.Errorf("facts %q", got)
 	}
 }
+
+// TestMem0gRetired: a fact that a decision has retired is the past of its message. With the message, its edges and entities go, in an
+// erasure with all their versions; without another message, they stay.
+func TestMem0gRetired(t *testing.T) {
+	t.Parallel()
+	paris, berlin, likes := "Alice lives in Paris", "Alice lives in Berlin", "Alice likes Paris"
+	was, now, liked := "Alice lives_in Paris 01-02..03-01", "Alice lives_in Berlin 03-01..", "Alice likes Paris 02-01.."
+	for _, x := range []struct {
+		name     string
+		said     []string
+		erase    bool
+		remove   int
+		facts    []string
+		entities []string
+		traces   string
+	}{
+		{"erased", []string{paris, berlin}, true, 0, []string{now}, []string{"Alice", "Berlin"}, "paris"},
+		{"deleted", []string{paris, berlin}, false, 0, []string{now}, []string{"Alice", "Berlin"}, ""},
+		{"what retired it is deleted", []string{paris, berlin}, false, 1, []string{was}, []string{"Alice", "Paris"}, ""},
+		{"what retired it is erased", []string{paris, berlin}, true, 1, []string{was}, []string{"Alice", "Paris"}, "berlin"},
+		{"its entities stay", []string{paris, likes, berlin}, true, 0, []string{liked, now}, []string{"Alice", "Berlin", "Paris"}, "lives in paris"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			w := newGraphWorld(t, options{}, map[string][]string{
+				paris: {"Alice|lives_in|Paris"}, berlin: {"Alice|lives_in|Berlin"}, likes: {"Alice|likes|Paris"},
+			}, func(fresh, existing []mem0.Triple) []mem0.Triple {
+				return slices.DeleteFunc(existing, func(t mem0.Triple) bool { return t.Relation != "lives_in" || fresh[0].Relation != "lives_in" })
+			})
+			w.script(map[string][]string{paris: {paris}, berlin: {berlin}, likes: {likes}}, map[string]verdict{berlin: {mem0.OpDelete, paris, berlin}})
+			days := map[string]string{paris: "2026-01-02", likes: "2026-02-01", berlin: "2026-03-01"}
+			var messages []memory.Note
+			for _, s := range x.said {
+				messages = append(messages, w.sayAndDrain(s, on(days[s])))
+			}
+			if has := w.texts(memory.KindFact); slices.Contains(has, paris) {
+				t.Fatalf("it is not retired: %q", has)
+			}
+			if id := messages[x.remove].ID; x.erase {
+				w.erase(id)
+			} else {
+				w.deleteByCaller(id)
+			}
+			w.drain()
+			w.checkFacts("the graph", w.view(w.c.ID), recall.FactsQuery{All: true}, x.facts...)
+			if got := w.texts(memory.KindEntity); !slices.Equal(got, x.entities) {
+				t.Errorf("the entities are %q", got)
+			}
+			if left := w.traces(w.c.ID, x.traces); x.erase && len(left) > 0 {
+				t.Errorf("left: %s", strings.Join(left, "\n"))
+			}
+		})
+	}
+}

@@ -126,7 +126,7 @@ func (n *Service) deleteOnce(ctx context.Context, s tenant.Scope, c *memory.Coll
 
 // withdraw takes out what is left of a note that is not visible.
 func (x *consequences) withdraw(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collection, d *derivation, head memory.Revision) error {
-	if len(x.edits)+len(x.gone)+len(d.ids) == 0 {
+	if len(x.edits)+len(x.gone)+len(x.unlinks)+len(d.ids) == 0 {
 		return fault.Missing("note")
 	}
 	if v := tx.View(); v.At != head && !d.anyHead {

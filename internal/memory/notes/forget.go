@@ -51,9 +51,11 @@ type consequences struct {
 	edits []memory.Note // notes without the sentences that say what is deleted, with their vectors
 	again []uuid.UUID   // of edits: those that their policy describes again
 	learn []uuid.UUID   // messages and notes that are learned from again
-	was   *memory.Note  // of a note that is not visible: its last version; nil: it has none here
-	said  []uuid.UUID
-	texts []string // of gone, and the sentences that were taken out
+	// unlinks are the edges that end between entities that stay.
+	unlinks []memory.LinkID
+	was     *memory.Note // of a note that is not visible: its last version; nil: it has none here
+	said    []uuid.UUID
+	texts   []string // of gone, and the sentences that were taken out
 }
 
 // finder finds the consequences of a deletion.
@@ -89,14 +91,18 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 			gone = append(gone, of[i].ID)
 		}
 	}
-	if gone, err = f.supported(ctx, gone); err != nil {
-		return out, err
-	}
-	written, err := f.writtenInto(ctx, e, &gone)
+	edges, err := f.retired(ctx, &gone)
 	if err != nil {
 		return out, err
 	}
-	out.again, out.learn = written.again, written.learn
+	if gone, err = f.supported(ctx, gone); err != nil {
+		return out, err
+	}
+	written, err := f.writtenInto(ctx, e, &gone, edges)
+	if err != nil {
+		return out, err
+	}
+	out.again, out.learn, out.unlinks = written.again, written.learn, written.unlinks
 	out.gone = gone[1:]
 	if len(found) == 0 {
 		out.edits = written.edits
@@ -369,7 +375,15 @@ func (f *finder) staysWithout(ctx context.Context, d *memory.Note, gone []uuid.U
 	}
 	others = slices.DeleteFunc(slices.Clone(others), func(id uuid.UUID) bool { return slices.Contains(gone, id) })
 	left, err := f.n.store.Notes(ctx, f.s, f.v, others, memory.ReadOptions{})
-	return len(left) > 0, err
+	if err != nil || len(left) > 0 || d.Kind != memory.KindEntity {
+		return len(left) > 0, err
+	}
+	for _, id := range others { // what is no longer true is the past of what was said
+		if held, err := f.holds(ctx, id, gone); err != nil || held {
+			return held, err
+		}
+	}
+	return false, nil
 }
 
 // sourcesOf returns the visible notes that a note was derived from, and the messages that those are of.
@@ -617,6 +631,11 @@ func (x *consequences) apply(ctx context.Context, s tenant.Scope, tx memory.Tx, 
 			}
 		}
 		if err := d.refresh(ctx, tx, c, old, &next); err != nil {
+			return err
+		}
+	}
+	for _, id := range x.unlinks {
+		if _, err := tx.Unlink(ctx, id); err != nil {
 			return err
 		}
 	}

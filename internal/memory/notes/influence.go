@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/graph"
 )
 
 // place is a note in the log of one collection, or a revision of it.
@@ -322,16 +324,34 @@ type inOthers struct {
 	edits []memory.Note // the others without it
 	again []uuid.UUID   // of edits: those that their policy describes again
 	learn []uuid.UUID   // sources that are learned from again
+
+	unlinks []memory.LinkID // edges that nothing supports any more
 }
 
 // writtenInto finds what was written from a note that is deleted. Facts that were never without it are added to those that go.
-func (f *finder) writtenInto(ctx context.Context, e *noteDeletion, gone *[]uuid.UUID) (out inOthers, err error) {
+func (f *finder) writtenInto(ctx context.Context, e *noteDeletion, gone *[]uuid.UUID, edges []memory.Link) (out inOthers, err error) {
 	out.edits, out.again, err = f.described(ctx, e)
-	if err != nil || e.influence == nil {
+	if err != nil {
 		return out, err
 	}
-	if err := f.unlearned(ctx, e.influence, gone, &out); err != nil {
-		return out, err
+	if e.influence != nil {
+		if err := f.unlearned(ctx, e.influence, gone, &out); err != nil {
+			return out, err
+		}
+	}
+	for i := range edges {
+		x, l := e.influence, &edges[i]
+		edge, _ := graph.EdgeOf(l)
+		from := func(id uuid.UUID) bool { return !slices.Contains(*gone, id) }
+		if x == nil && edge.Valid || len(edge.Sources) == 0 || slices.ContainsFunc(edge.Sources, from) || !from(l.Source) || !from(l.Target) {
+			continue
+		}
+		if out.unlinks = append(out.unlinks, l.LinkID); x != nil {
+			x.touched = appendNew(appendNew(x.touched, l.Source), l.Target)
+		}
+	}
+	if e.influence == nil {
+		return out, nil
 	}
 	kept, err := f.inherited(ctx, e.influence)
 	if err != nil {
@@ -507,4 +527,91 @@ func (f *finder) last(ctx context.Context, id uuid.UUID) (*memory.Note, error) {
 		}
 	}
 	return nil, nil //nolint:nilnil // there is none
+}
+
+// retired returns the edges of the collection. It adds to what goes the facts that a decision has retired and that nothing else supports:
+// they are not visible, but edges and entities come from them.
+func (f *finder) retired(ctx context.Context, gone *[]uuid.UUID) ([]memory.Link, error) {
+	edges, from, err := f.edges(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := f.n.store.Notes(ctx, f.s, f.v, slices.Collect(maps.Keys(from)), memory.ReadOptions{})
+	for i := range shown {
+		delete(from, shown[i].ID)
+	}
+	was := slices.Clone(*gone)
+	for id := range from {
+		of, ok, err := f.retiredFrom(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || !slices.ContainsFunc(of, func(id uuid.UUID) bool { return slices.Contains(was, id) }) {
+			continue
+		}
+		held, err := f.holds(ctx, id, was)
+		if err != nil {
+			return nil, err
+		}
+		if !held {
+			*gone = appendNew(*gone, id)
+		}
+	}
+	return edges, err
+}
+
+// edges returns the edges between the entities of the collection, and what edges and entities come from.
+func (f *finder) edges(ctx context.Context) (edges []memory.Link, from map[uuid.UUID]bool, err error) {
+	entities, err := f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindEntity}})
+	if err != nil {
+		return nil, nil, err
+	}
+	from = map[uuid.UUID]bool{}
+	for page := range slices.Chunk(entities, memory.MaxPage) {
+		ids := make([]uuid.UUID, len(page))
+		for i := range page {
+			ids[i] = page[i].ID
+			for _, id := range page[i].Provenance.Sources {
+				from[id] = true
+			}
+		}
+		links, err := f.n.store.Links(ctx, f.s, f.v, memory.LinkQuery{Notes: ids, Direction: memory.Outgoing, Limit: math.MaxInt32})
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range links {
+			e, ok := graph.EdgeOf(&links[i])
+			if ok {
+				edges = append(edges, links[i])
+			}
+			for _, id := range e.Sources {
+				from[id] = true
+			}
+		}
+	}
+	return edges, from, nil
+}
+
+// retiredFrom returns what a fact was derived from that a decision has retired; ok is false for all others.
+func (f *finder) retiredFrom(ctx context.Context, id uuid.UUID) (of []uuid.UUID, ok bool, err error) {
+	past, err := f.n.store.History(ctx, f.s, f.v, id, 0, 2)
+	if fault.Is(err, fault.NotFound) || err == nil && (len(past) < 2 || !past[0].Note.Deleted || past[1].Note.Kind != memory.KindFact) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	cause := past[0].Changeset.Cause
+	return past[1].Note.Provenance.Sources, cause == memory.CauseExtract || cause == memory.CauseEvolve, nil
+}
+
+// holds reports whether a fact that a decision has retired comes from a visible note that does not go.
+func (f *finder) holds(ctx context.Context, id uuid.UUID, gone []uuid.UUID) (bool, error) {
+	of, ok, err := f.retiredFrom(ctx, id)
+	if err != nil || !ok {
+		return false, err
+	}
+	of = slices.DeleteFunc(slices.Clone(of), func(id uuid.UUID) bool { return slices.Contains(gone, id) })
+	left, err := f.n.store.Notes(ctx, f.s, f.v, of, memory.ReadOptions{})
+	return len(left) > 0, err
 }
