@@ -35,7 +35,7 @@ func Budgets() map[string]int {
 		"internal/memory/policy/memgpt/letta":       1950,
 		"internal/memory/policy/memoryos":           3520,
 		"internal/memory/policy/memoryos/tiers":     550,
-		"internal/memory/policy/layered":            3410,
+		"internal/memory/policy/layered":            3425,
 		"internal/memory/policy/layered/layers":     350,
 		"internal/memory/policy/memorybank":         1400,
 		"internal/memory/policy/memorybank/bank":    1450,

@@ -139,7 +139,7 @@ func (f *facts) endStated(ctx context.Context, ended []*edge, now []Triple, sour
 		f.end(e, at)
 		f.w.out.Ends = append(f.w.out.Ends, triple)
 		if contested {
-			if err := f.calm(ctx, e); err != nil {
+			if err := f.calm(ctx, e.id); err != nil {
 				return err
 			}
 		}

@@ -379,10 +379,14 @@ func (f *facts) edgesOf(ctx context.Context, triples []memory.Note, item uuid.UU
 }
 
 // withdraw removes deleted items from the sources of all edges. Their links are gone with them, so the triples are
-// looked through.
+// looked through. What only deleted triples contradicted is contested no longer.
 func (f *facts) withdraw(ctx context.Context, items []uuid.UUID) error {
 	found := map[uuid.UUID][]memory.Note{}
+	var contested []memory.LinkID
 	err := policy.EachNote(ctx, f.w.d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}}, func(n *memory.Note) {
+		if id, ok := graph.TripleLink(n); ok && n.Attributes[graph.AttrContested] == true {
+			contested = append(contested, id)
+		}
 		for _, id := range items {
 			if slices.Contains(n.Provenance.Sources, id) {
 				found[id] = append(found[id], *n)
@@ -403,6 +407,11 @@ func (f *facts) withdraw(ctx context.Context, items []uuid.UUID) error {
 			}
 		}
 	}
+	for _, id := range contested {
+		if err := f.calm(ctx, id); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -420,17 +429,17 @@ func (f *facts) lose(ctx context.Context, e *edge, item uuid.UUID) error {
 	if !contested {
 		return nil
 	}
-	return f.calm(ctx, e)
+	return f.calm(ctx, e.id)
 }
 
-// calm ends the contest of the single edge that is left beside one that has ended.
-func (f *facts) calm(ctx context.Context, e *edge) error {
-	others, err := f.sameRelation(ctx, e.id.Source, e.id.Relation)
+// calm ends the contest of the single edge that is left of a subject and a relation.
+func (f *facts) calm(ctx context.Context, id memory.LinkID) error {
+	others, err := f.sameRelation(ctx, id.Source, id.Relation)
 	if err != nil {
 		return err
 	}
 	others = slices.DeleteFunc(others, func(o *edge) bool { return !o.Valid })
-	if len(others) == 1 {
+	if len(others) == 1 && others[0].Contested {
 		others[0].Contested, others[0].changed = false, true
 	}
 	return nil

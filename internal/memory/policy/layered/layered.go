@@ -166,10 +166,10 @@ type retractArgs struct {
 	Twin string `json:"twin,omitempty"` // id of what it named as its copy, or as what it was a copy of
 }
 
-// Refresh asks for the removal of what a deleted item leaves behind, and for a restored item to be read again.
+// Refresh asks for the removal of what a deleted item or triple leaves behind, and for a restored item to be read again.
 func (*Policy) Refresh(was, is *memory.Note, _ []memory.Note) []memory.Follow {
 	switch {
-	case was != nil && is == nil && isItemKind(was.Kind):
+	case was != nil && is == nil && (isItemKind(was.Kind) || was.Kind == memory.KindKnowledge):
 		args := retractArgs{Note: was.ID.String(), Twin: cmp.Or(textOf(was, AttrOrigin), textOf(was, AttrCopy))}
 		raw, err := json.Marshal(args)
 		if err != nil { // impossible: a list of texts

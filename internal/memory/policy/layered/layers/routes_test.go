@@ -459,6 +459,39 @@ func TestC278Conflicts(t *testing.T) {
 	}
 }
 
+// TestContestEnds: what only a deleted message or triple contradicted is contested no longer; a third rival still contests it.
+func TestContestEnds(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct{ name, layer, query string }{
+		{"a message is deleted", "working", ""}, {"a message is erased", "working", "?erase=true"}, {"a triple is deleted", "semantic", "?sources=keep"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			b := apptest.New(t)
+			c := layeredSpace(t, b, `{}`)
+			var gone []string
+			for _, place := range []string{"Izmir", "Ankara", "Bursa"} {
+				gone = append(gone, stored(remember(t, b, c, "I live in "+place+".", "role", "user"), x.layer)[0])
+			}
+			for i, want := range []int{2, 0} {
+				b.Call(t, "one", "DELETE", c+"/notes/"+gone[i]+x.query, "")
+				b.RunJobs(t)
+				got := b.Call(t, "one", "GET", c+"/facts?conflicts=true", "").Want(http.StatusOK)
+				if got.Length("items") != want {
+					t.Errorf("%d deleted: %s", i+1, got.Body)
+				}
+			}
+			facts := b.Call(t, "one", "GET", c+"/facts?relation=place", "").Want(http.StatusOK)
+			if facts.Length("items") != 1 || facts.Text("items.0.object") != "Bursa" || facts.At("items.0.contested") == true {
+				t.Errorf("%s", facts.Body)
+			}
+			if layers := b.Call(t, "one", "GET", c+"/layers", "").Want(http.StatusOK); strings.Contains(layers.Body.String(), `"contested":1`) {
+				t.Errorf("%s", layers.Body)
+			}
+		})
+	}
+}
+
 // C334, C335: facts about the user come only from the user's statements.
 func TestC334OnlyUsersStatements(t *testing.T) {
 	t.Parallel()
