@@ -189,6 +189,9 @@ func (v *Service) tell(ctx context.Context, s tenant.Scope, w *memory.Webhook, c
 			all = append(all, to[i][j].id)
 		}
 	}
+	if err := v.giveUp(ctx, s, w, collection, changes, all); err != nil {
+		return wait, err
+	}
 	sent := map[uuid.UUID]memory.Delivery{}
 	if len(all) > 0 {
 		found, err := v.Store.Deliveries(ctx, s, memory.DeliveryQuery{Webhook: w.ID, IDs: all})
@@ -216,6 +219,28 @@ func (v *Service) tell(ctx context.Context, s tenant.Scope, w *memory.Webhook, c
 		p.After = changes[i].Revision
 	}
 	return wait, nil
+}
+
+// giveUp ends the tries at messages of changes, or of earlier ones, that are not among those to be sent: what they told of was erased
+// since, or the webhook is not told of it any more.
+func (v *Service) giveUp(ctx context.Context, s tenant.Scope, w *memory.Webhook, collection uuid.UUID, changes []memory.Change, send []uuid.UUID) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	waiting, err := v.Store.Deliveries(ctx, s, memory.DeliveryQuery{Webhook: w.ID, State: memory.DeliveryWaiting})
+	if err != nil {
+		return err
+	}
+	for _, d := range waiting {
+		if d.Collection != collection || d.Revision > changes[len(changes)-1].Revision || slices.Contains(send, d.ID) {
+			continue
+		}
+		d.State, d.Error, d.NextAt, d.UpdatedAt = memory.DeliveryDead, "what it tells of was erased, or is not asked for", time.Time{}, v.Clock().UTC()
+		if err := v.Store.PutDelivery(ctx, s, d); err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // again sends one message once more.

@@ -203,6 +203,39 @@ func TestDeadLetter(t *testing.T) {
 	}
 }
 
+// A message that waits, of a note that is erased meanwhile, waits no longer, and the removal of the note is sent.
+func TestErasedWhileItWaits(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	w := l.webhook()
+	l.at.Answer(500)
+	l.write("one")
+	l.run()
+	first := l.newest(&w)
+	if first.State != memory.DeliveryWaiting {
+		t.Fatalf("%+v", first)
+	}
+	v, err := l.store.OpenView(t.Context(), l.all, "space", memory.At{})
+	l.must(err)
+	list, err := l.store.ListNotes(t.Context(), l.all, v, memory.NoteQuery{Limit: 1})
+	l.must(err)
+	id := list[0].ID
+	_, err = l.store.Write(t.Context(), l.all, l.collection, memory.WriteOptions{Cause: memory.CauseDelete}, func(ctx context.Context, tx memory.Tx) error {
+		return tx.Delete(ctx, id)
+	})
+	l.must(err)
+	_, err = l.store.EraseNotes(t.Context(), l.all, l.collection, []uuid.UUID{id}, nil, memory.AuditEntry{Action: "note.erase"})
+	l.must(err)
+	l.at.Answer(200)
+	l.now = l.now.Add(time.Hour)
+	l.run()
+	all, err := l.hooks.Deliveries(t.Context(), l.all, memory.DeliveryQuery{Webhook: w.ID})
+	l.must(err)
+	if len(all) != 2 || all[0].Event != "note.deleted" || all[0].State != memory.DeliveryDelivered || all[1].ID != first.ID || all[1].State != memory.DeliveryDead {
+		t.Errorf("%+v", all)
+	}
+}
+
 // Webhooks are a matter of the tenant's administrators.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
