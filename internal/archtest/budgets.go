@@ -19,7 +19,7 @@ func Budgets() map[string]int {
 		"internal/worker":                           750,
 		"internal/api/route":                        120,
 		"internal/memory":                           5100,
-		"internal/memory/notes":                     8170,
+		"internal/memory/notes":                     8270,
 		"internal/memory/block":                     450,
 		"internal/memory/engine":                    5275,
 		"internal/memory/recall":                    6672,

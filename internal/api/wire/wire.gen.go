@@ -2756,7 +2756,7 @@ type MessageInput struct {
 	// Name Name of the speaker, as in prompts and facts; in a pair, the user's.
 	Name nullable.Nullable[string] `json:"name,omitempty"`
 
-	// OccurredAt When it was said; default now: RFC 3339, `YYYYMMDDHHmm` in UTC, a date or a time without an offset in the zone of the collection, or a number of seconds, milliseconds or smaller units since 1970. May be in the future.
+	// OccurredAt When it was said; default now: RFC 3339, `YYYYMMDDHHmm` in UTC, a date or a time without an offset in the zone of the collection, or a number of seconds, milliseconds or smaller units since 1970. At most 5 minutes in the future.
 	//
 	// Examples: 2026-03-01T09:30:00Z, 1772357400000
 	OccurredAt nullable.Nullable[EventTime] `json:"occurred_at,omitempty"`

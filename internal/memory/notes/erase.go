@@ -276,16 +276,14 @@ func (n *Service) changeOf(ctx context.Context, s tenant.Scope, c *memory.Collec
 func (x *change) change(notes []memory.Note) {
 	for i := range notes {
 		x.past = appendNew(x.past, notes[i].ID)
-		if isMadeAgain(&notes[i]) {
+		if n := &notes[i]; n.Provenance.Stale && slices.Contains(madeAgain, n.Kind) {
 			x.again = appendNew(x.again, notes[i].ID)
 		}
 	}
 }
 
-// isMadeAgain reports whether a policy makes a note again from what is left.
-func isMadeAgain(n *memory.Note) bool {
-	return n.Provenance.Stale && (n.Kind == memory.KindSummary || n.Kind == memory.KindProfile || n.Kind == memory.KindSession)
-}
+// madeAgain are the kinds of notes that a policy makes again from what is left.
+var madeAgain = []memory.Kind{memory.KindSummary, memory.KindProfile, memory.KindSession}
 
 func isNote(id uuid.UUID) func(memory.Note) bool {
 	return func(n memory.Note) bool { return n.ID == id }

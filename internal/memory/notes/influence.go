@@ -507,7 +507,7 @@ func (f *finder) derived(ctx context.Context, id uuid.UUID) (hidden, shown []uui
 	seen := map[uuid.UUID]bool{}
 	for i := range visible {
 		n := &visible[i]
-		if seen[n.ID] = true; slices.Contains([]memory.Kind{memory.KindSummary, memory.KindProfile, memory.KindSession}, n.Kind) {
+		if seen[n.ID] = true; slices.Contains(madeAgain, n.Kind) {
 			shown = append(shown, n.ID)
 		}
 	}

@@ -45,7 +45,7 @@ func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Co
 	}
 	d := derivation{policy: policy, head: v.At, anyHead: last}
 	sources := map[uuid.UUID][]uuid.UUID{}
-	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary, memory.KindProfile, memory.KindSession}, Limit: 500}
+	q := memory.NoteQuery{Kinds: madeAgain, Limit: 500}
 	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
 		return n.store.ListNotes(ctx, s, v, q)
 	}

@@ -3728,7 +3728,7 @@ export interface components {
             /** @description Name of the speaker, as in prompts and facts; in a pair, the user's. */
             name?: string | null;
             /**
-             * @description When it was said; default now: RFC 3339, `YYYYMMDDHHmm` in UTC, a date or a time without an offset in the zone of the collection, or a number of seconds, milliseconds or smaller units since 1970. May be in the future.
+             * @description When it was said; default now: RFC 3339, `YYYYMMDDHHmm` in UTC, a date or a time without an offset in the zone of the collection, or a number of seconds, milliseconds or smaller units since 1970. At most 5 minutes in the future.
              * @example 2026-03-01T09:30:00Z
              * @example 1772357400000
              */
