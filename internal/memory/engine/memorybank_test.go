@@ -422,6 +422,10 @@ func TestBankForget(t *testing.T) {
 	if n := w.keyed(w.c.ID, memory.KindSummary, "day/"+day); n.ID != sum.ID {
 		t.Errorf("restored %+v", n)
 	}
+	w.advance(time.Hour)
+	if _, again := w.act("forget", "", args, true); again["forgotten"] != 0.0 {
+		t.Errorf("what a person has restored is forgotten again: %v", again)
+	}
 }
 
 // comparableOutcome returns the parts of an outcome that do not depend on the time.

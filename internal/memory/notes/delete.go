@@ -197,12 +197,14 @@ func (n *Service) Restore(ctx context.Context, s tenant.Scope, ref string, id uu
 		if err != nil {
 			return NoteWritten{}, nil, err
 		}
+		deleted := false
 		edit := noteEdit{
 			cause: memory.CauseRestore, action: "note.restore", id: id, request: r, affectsMeaning: true,
 			change: func(_ context.Context, _ memory.Tx, old *memory.Note) (memory.Note, bool, error) {
 				if old == nil && r.Guard != nil {
 					return memory.Note{}, false, fault.New(fault.Precondition, "the note is deleted; it has no entity tag")
 				}
+				deleted = old == nil
 				if old != nil { // a deleted block comes back as it was
 					if err := block.CheckNote(old.Kind); err != nil {
 						return memory.Note{}, false, err
@@ -211,8 +213,25 @@ func (n *Service) Restore(ctx context.Context, s tenant.Scope, ref string, id uu
 				return then.Outlives(n.clock()), false, nil
 			},
 		}
-		return n.edit(ctx, s, &c, edit)
+		written, done, err := n.edit(ctx, s, &c, edit)
+		if err != nil || !deleted {
+			return written, done, err
+		}
+		// It was wanted now, so that no pass of forgetting takes it again.
+		if err := n.countUse(ctx, s, &c, id); err != nil {
+			n.log.WarnContext(ctx, "the use of a restored note is not counted", "note", id, "error", err)
+		}
+		return written, done, nil
 	})
+}
+
+// countUse counts one recall of a note.
+func (n *Service) countUse(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID) error {
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	if err != nil {
+		return err
+	}
+	return n.store.AddUsage(ctx, s, v, []memory.UsageDelta{{Note: id, Accesses: 1, LastAccess: n.clock()}})
 }
 
 // versionAt returns the version of a note that began at a revision, ready to be written again.
