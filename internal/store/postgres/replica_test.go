@@ -55,6 +55,7 @@ type replicated struct {
 	standby string // its port
 	seen    *ports
 	metrics *sdkmetric.ManualReader
+	failed  float64 // reads that had failed at the last report
 }
 
 func newReplicated(t *testing.T) *replicated {
@@ -203,9 +204,10 @@ func (r *replicated) reports(serves bool, behind time.Duration) {
 	}
 	lag, has := got["slipbox.replica.lag"]
 	if got["slipbox.replica.available"] == 1 != serves || has != serves || lag > 0 != (behind > 0) || got["served"] == 0 ||
-		got["behind"] == 0 && behind > 0 || got["failed"] > 0 == serves {
+		got["behind"] == 0 && behind > 0 || !serves && got["failed"] == r.failed {
 		r.t.Errorf("the metrics are %v; serves: %t, behind: %s", got, serves, behind)
 	}
+	r.failed = got["failed"] // on a busy machine a standby that starts may not answer in time
 }
 
 // paused reports whether the standby replays nothing.
