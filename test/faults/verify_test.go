@@ -144,8 +144,8 @@ func (v *verifier) history(n *note) {
 		if i > 0 && e.Revision <= all[i-1].Revision {
 			v.problemf("the history of note %s of %s goes back at revision %d", n.id, n.place.name, e.Revision)
 		}
-		switch e.Cause {
-		case "add", "patch":
+		switch {
+		case e.Cause == "add", e.Cause == "patch":
 			value, content = e.Note.value(), e.Note.Content
 			if _, twice := at[value]; twice {
 				v.problemf("the change %s of note %s of %s was made twice, again at revision %d", value, n.id, n.place.name, e.Revision)
@@ -154,7 +154,7 @@ func (v *verifier) history(n *note) {
 				v.problemf("note %s of %s was changed to %s at revision %d, which its client never asked for", n.id, n.place.name, value, e.Revision)
 			}
 			at[value], where[value] = i, e.Revision
-		case "delete":
+		case e.Deleted: // the deletion of another note may take out what was written from that one
 			if n.deleted == 0 {
 				v.problemf("note %s of %s was deleted at revision %d by nobody", n.id, n.place.name, e.Revision)
 			}
