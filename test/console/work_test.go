@@ -43,7 +43,7 @@ func TestConsoleWork(t *testing.T) {
 	g.post(t, "/v1/collections/"+broken+"/notes", map[string]any{"content": "Nora has a cat."})
 	b.step("a job runs", chromedp.Navigate(g.url+"/console#/c/"+broken+"/jobs"), eventually(`document.querySelector(".jobs .state.running")`), eventually(`/1 note (is being|waits)/.test(document.querySelector(".head").innerText)`), watchShifts())
 	close(fail)
-	b.step("and fails, and moves nothing", eventually(`document.querySelector(".jobs summary")`), steady())
+	b.step("and fails, and moves nothing", eventually(`document.querySelector(".jobs summary")`), steady(), chromedp.Evaluate(`watching.disconnect()`, nil))
 	b.look("jobs-failed")
 	b.step("the first page says so, though it is tried again", chromedp.Navigate(g.url+"/console#/"), text("Work that failed"), text("is tried again"))
 	b.step("jobs say how long they were worked on and waited, and are filtered", chromedp.Navigate(g.url+"/console#/c/"+broken+"/jobs?state=done"), text("No job is like that"), button("Show all"), button("Cancel"), text("cancelled"), eventually(`/\d (ms|s|min)\swaited \d/.test(document.querySelector('[data-label="Took"]')?.innerText)`),
