@@ -243,14 +243,14 @@ func (n *Service) changeOf(ctx context.Context, s tenant.Scope, c *memory.Collec
 	}
 	out := change{gone: []uuid.UUID{id}}
 	set := &last[0].Changeset
-	if own := set.Cause == memory.CauseDelete && set.Trigger == id; own {
+	if set.Cause == memory.CauseDelete && set.Trigger == id {
 		for _, id := range l.deleted {
 			out.gone = appendNew(out.gone, id)
 		}
-		out.gone = l.withDerived(out.gone)
+		out.gone = withDerived(out.gone, l.derived)
 		out.change(l.changed)
 	} else {
-		out.gone = l.withDerived(out.gone)
+		out.gone = withDerived(out.gone, l.derived)
 		if err := n.changedWith(ctx, s, c, &l, &out); err != nil {
 			return out, err
 		}
@@ -327,10 +327,10 @@ func (n *Service) stored(ctx context.Context, s tenant.Scope, v memory.View, not
 	return out, nil
 }
 
-// withDerived appends what was derived from notes.
-func (l *logged) withDerived(notes []uuid.UUID) []uuid.UUID {
+// withDerived appends what was derived from notes, also indirectly; derived has what each note is a source of.
+func withDerived(notes []uuid.UUID, derived map[uuid.UUID][]uuid.UUID) []uuid.UUID {
 	for i := 0; i < len(notes); i++ {
-		for _, of := range l.derived[notes[i]] {
+		for _, of := range derived[notes[i]] {
 			notes = appendNew(notes, of)
 		}
 	}

@@ -135,7 +135,7 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 	told, err := f.toldBy(ctx, also, out.edits, near, append(out.texts, note.Content))
 	out.edits = append(out.edits, shown...)
 	for i := range written.edits {
-		if !slices.ContainsFunc(out.edits, func(n memory.Note) bool { return n.ID == written.edits[i].ID }) {
+		if !slices.ContainsFunc(out.edits, isNote(written.edits[i].ID)) {
 			out.edits = append(out.edits, written.edits[i])
 		}
 	}

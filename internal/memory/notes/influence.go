@@ -358,7 +358,7 @@ func (f *finder) writtenInto(ctx context.Context, e *noteDeletion, gone *[]uuid.
 		return out, err
 	}
 	for i := range kept {
-		if !slices.ContainsFunc(out.edits, func(n memory.Note) bool { return n.ID == kept[i].ID }) {
+		if !slices.ContainsFunc(out.edits, isNote(kept[i].ID)) {
 			out.edits = append(out.edits, kept[i])
 		}
 	}
@@ -497,12 +497,7 @@ func (f *finder) derived(ctx context.Context, id uuid.UUID) (hidden, shown []uui
 			return nil, nil, err
 		}
 	}
-	all := []uuid.UUID{id}
-	for i := 0; i < len(all); i++ {
-		for _, of := range from[all[i]] {
-			all = appendNew(all, of)
-		}
-	}
+	all := withDerived([]uuid.UUID{id}, from)
 	visible, err := f.n.store.Notes(ctx, f.s, f.v, all, memory.ReadOptions{})
 	seen := map[uuid.UUID]bool{}
 	for i := range visible {
