@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,6 +56,48 @@ type NotePage struct {
 // the order of ids must not name its condition: by it all messages would be read, and sorted.
 func (p *NotePage) IsMessageList() bool {
 	return p.ByTime && len(p.Kinds) == 1 && p.Kinds[0] == memory.KindMessage
+}
+
+// Session returns the values of attributes.session that a list of messages asks for, one or several: for them there is an index. No
+// value is a list of the messages without a session; ok is false when other sessions may be asked for, too. Of numbers the
+// engines are sure to agree on whole ones.
+func (p *NotePage) Session() (values []filter.Value, ok bool) {
+	if !p.IsMessageList() {
+		return nil, false
+	}
+	return sessionOf(p.Filter)
+}
+
+func sessionOf(e filter.Expr) (values []filter.Value, ok bool) {
+	switch e := e.(type) {
+	case filter.And:
+		for _, term := range e {
+			if values, ok = sessionOf(term); ok {
+				return values, true
+			}
+		}
+	case filter.Or:
+		for _, term := range e {
+			one, ok := sessionOf(term)
+			if !ok || len(one) == 0 {
+				return nil, false
+			}
+			values = append(values, one...)
+		}
+		return values, len(values) > 0
+	case *filter.Leaf:
+		switch {
+		case e.Field != filter.Attributes || len(e.Path) != 1 || e.Path[0] != memory.AttrSession:
+		case e.Op == filter.Exists:
+			return nil, !e.Want
+		case e.Op == filter.Eq || e.Op == filter.In:
+			return e.Values, len(e.Values) > 0 && !slices.ContainsFunc(e.Values, func(v filter.Value) bool {
+				whole := v.Type == filter.Number && v.Number == math.Trunc(v.Number) && math.Abs(v.Number) < 1<<53
+				return !whole && (v.Type != filter.Text || strings.ContainsRune(v.Text, 0))
+			})
+		}
+	}
+	return nil, false
 }
 
 // IsOfRareKind reports whether a page is of one kind that is neither note nor message, in the order of ids: those have an index,

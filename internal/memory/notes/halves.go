@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/secret"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -24,18 +23,18 @@ func (n *Service) screenHalves(ctx context.Context, s tenant.Scope, c *memory.Co
 		if !secret.MayContinue(m.note.Content) {
 			continue
 		}
-		before := &memory.Note{}
+		var before *memory.Note
 		stored := i == 0 || list[i-1].session != m.session
 		switch {
 		case !stored:
 			before = &list[i-1].note
 		case i == 0:
 			var err error
-			if before, err = n.lastMessage(ctx, s, c, m.session); err != nil {
+			if before, _, err = n.lastMessage(ctx, s, c, m); err != nil {
 				return err
 			}
 		}
-		if before.Content == "" {
+		if before == nil {
 			continue
 		}
 		first, second, kind := secret.Halves(tail(before.Content), head(m.note.Content))
@@ -66,20 +65,3 @@ func tail(s string) string {
 }
 
 func head(s string) string { return s[:min(len(s), halfBytes)] }
-
-// lastMessage returns the newest message of a session, or an empty note.
-func (n *Service) lastMessage(ctx context.Context, s tenant.Scope, c *memory.Collection, session filter.Value) (*memory.Note, error) {
-	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
-	if err != nil {
-		return nil, err
-	}
-	of := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Eq, Values: []filter.Value{session}}
-	if session.Type == 0 {
-		of.Op, of.Values = filter.Exists, nil // Want is false: notes without a session
-	}
-	newest, err := n.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: of, Newest: true, Limit: 1})
-	if err != nil || len(newest) == 0 {
-		return &memory.Note{}, err
-	}
-	return &newest[0], nil
-}

@@ -214,7 +214,18 @@ func TestAnswerJoinsWhatWaits(t *testing.T) {
 	say(in("other", assistant("to nobody")))                                               // 5
 	say(by(memory.RoleTool, "result"), assistant("to c"))                                  // 3
 	say(in("s", by(memory.RoleTool, "x")), in("s", user("d")), in("s", assistant("to d"))) // 6
-	want := []int{0, 1, 2, 0, 3, 1, 4, 5, 3, 3, 6, 6, 6}
+	at := func(minute int, m notes.NewMessage) notes.NewMessage {
+		t := time.Date(2023, 5, 1, 10, minute, 0, 0, time.UTC)
+		m.OccurredAt = &t
+		return m
+	}
+	say(user("e"))                           // 7
+	say(at(10, user("f")))                   // 8: an import, in two calls
+	say(at(11, assistant("to f")))           // 8, and not 7
+	say(at(12, user("g")))                   // 9
+	say(at(2, assistant("by a slow clock"))) // 9
+	say(assistant("to e"))                   // 7
+	want := []int{0, 1, 2, 0, 3, 1, 4, 5, 3, 3, 6, 6, 6, 7, 8, 8, 9, 9, 7}
 	if got := turns(all); !slices.Equal(got, want) {
 		t.Errorf("exchanges are %v, want %v", got, want)
 	}

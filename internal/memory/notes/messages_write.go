@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -57,26 +58,45 @@ func (w *messageWriter) findOpenExchange(ctx context.Context) error {
 	if i < 0 || w.list[i].role != memory.RoleAssistant || w.list[i].exchange != w.list[0].exchange {
 		return nil
 	}
-	v, err := w.n.store.OpenView(ctx, w.s, w.c.ID.String(), memory.At{})
+	newest, at, err := w.n.lastMessage(ctx, w.s, w.c, w.list[i], string(memory.RoleUser), string(memory.RoleAssistant))
 	if err != nil {
 		return err
 	}
-	session := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Eq, Values: []filter.Value{w.list[0].session}}
-	if w.list[0].session.Type == 0 {
-		session.Op, session.Values = filter.Exists, nil // Want is false: notes without a session
-	}
-	spoke := filter.AttributeIs(memory.AttrRole, string(memory.RoleUser), string(memory.RoleAssistant))
-	newest, err := w.n.store.ListNotes(ctx, w.s, v, memory.NoteQuery{
-		Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.And{session, spoke}, Newest: true, Limit: 1,
-	})
-	if err != nil {
-		return err
-	}
-	w.head = v.At
-	if len(newest) == 1 && memory.UtteranceOf(&newest[0]).Role == memory.RoleUser {
-		w.joins = turnOf(&newest[0])
+	w.head = at
+	if newest != nil && memory.UtteranceOf(newest).Role == memory.RoleUser {
+		w.joins = turnOf(newest)
 	}
 	return nil
+}
+
+// clockSkew is how far the clocks of who asks and of who answers may be apart.
+const clockSkew = time.Hour
+
+// lastMessage returns the last message of a session that was said before one, or nil, and the revision at which it is read: what is
+// imported belongs to what was said then, and not to what was said since. No roles: of any.
+func (n *Service) lastMessage(
+	ctx context.Context, s tenant.Scope, c *memory.Collection, m *message, roles ...string,
+) (*memory.Note, memory.Revision, error) {
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	if err != nil {
+		return nil, 0, err
+	}
+	of := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Eq, Values: []filter.Value{m.session}}
+	if m.session.Type == 0 {
+		of.Op, of.Values = filter.Exists, nil // Want is false: notes without a session
+	}
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: of, ByTime: true, Newest: true, Limit: 1}
+	if len(roles) > 0 {
+		q.Filter = filter.And{of, filter.AttributeIs(memory.AttrRole, roles...)}
+	}
+	if at := m.note.OccurredAt; !at.IsZero() {
+		q.After, q.AfterTime = uuid.Max, at.Add(clockSkew)
+	}
+	newest, err := n.store.ListNotes(ctx, s, v, q)
+	if err != nil || len(newest) == 0 {
+		return nil, v.At, err
+	}
+	return &newest[0], v.At, nil
 }
 
 // turnOf returns the exchange of a message; zero: none.

@@ -41,13 +41,18 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	default:
 		common += " AND n.id " + beyond + " " + p.add(pg.After)
 	}
-	if pg.IsMessageList() {
+	session, ofSession := pg.Session()
+	switch {
+	case ofSession:
+		common += " AND n.kind || '' = 'message' AND " + p.session(session)
+	case pg.IsMessageList():
 		common += " AND n.kind = 'message'" // the condition of their index
 	}
 	if pg.Keyed {
 		common += " AND n.key <> ''"
 	}
 	switch {
+	case ofSession:
 	case pg.IsOfRareKind() && storable(string(pg.Kinds[0])):
 		common += " AND " + store.RareKinds + " AND n.kind = " + p.add(string(pg.Kinds[0]))
 	case len(pg.Kinds) > 0 && pg.ByRevision: // not the condition of the index of kinds, which has another order
@@ -84,10 +89,27 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	}
 	read := inOrder[store.NoteVersion]
 	// No index has the order, or another one leads to few.
-	if pg.Keyed || len(pg.States) > 0 || pg.Digests != nil || pg.ByTime && !pg.IsMessageList() {
+	if pg.Keyed || len(pg.States) > 0 || pg.Digests != nil || pg.ByTime && !pg.IsMessageList() || len(session) > 1 {
 		read = collect
 	}
 	return read(ctx, q, text, p.args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows) })
+}
+
+// session is the condition of the index of sessions. Another session may have the same hash: the filter looks at it again.
+func (p *params) session(values []filter.Value) string {
+	hashes := make([]string, 0, len(values))
+	for _, v := range values {
+		arg, mark, _ := operand(v)
+		hashes = append(hashes, "jsonb_hash(to_jsonb("+strings.Replace(mark, "?", p.add(arg), 1)+"))")
+	}
+	const session = "jsonb_hash(COALESCE(n.attributes->'session', 'null'))"
+	switch len(hashes) {
+	case 0:
+		return session + " = jsonb_hash('null')"
+	case 1:
+		return session + " = " + hashes[0]
+	}
+	return session + " = ANY(ARRAY[" + strings.Join(hashes, ", ") + "])"
 }
 
 // storableTexts returns kinds or states as the driver takes them.

@@ -97,7 +97,7 @@ func (n planNode) each(visit func(planNode)) {
 
 // planKeys are the columns that lead to rows of a table, and not to all that a tenant or a layer has.
 var planKeys = map[string]*regexp.Regexp{
-	"notes":            regexp.MustCompile(`\((id|digest|key|occurred_at|to_rev|expires_at) |ROW\(`),
+	"notes":            regexp.MustCompile(`\((id|digest|key|occurred_at|to_rev|expires_at) |\(jsonb_hash\(|ROW\(`),
 	"vectors":          regexp.MustCompile(`\(note `),
 	"links":            regexp.MustCompile(`\((source|target) |ROW\(`),
 	"usage":            regexp.MustCompile(`\(note `),
@@ -151,6 +151,7 @@ var whole = []struct{ statement, why string }{
 var ordered = map[string]string{
 	"ORDER BY n.from_rev ASC, n.id ASC":   "notes_log",
 	"ORDER BY n.from_rev DESC, n.id DESC": "notes_log",
+	"jsonb_hash(":                         "notes_session",
 	"ORDER BY h.written_at":               "heads_written",
 	"ORDER BY c.external_user":            "collections_external",
 }

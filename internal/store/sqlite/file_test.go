@@ -236,6 +236,7 @@ func TestUnreleasedSchema(t *testing.T) {
 	run("ALTER TABLE jobs DROP COLUMN claimed_at")
 	run("CREATE INDEX notes_key ON notes (tenant, layer, kind, key) WHERE key <> ''")
 	run("DROP INDEX jobs_kind")
+	run("DROP INDEX notes_session")
 	run("INSERT INTO schema_compat VALUES (23, 18)")
 	chain(22)
 	refuse(false, "before the first release", "version 22 of 23")

@@ -52,10 +52,26 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 		common.WriteString(" AND n.id " + beyond + " ?")
 		commonArgs = append(commonArgs, p.After)
 	}
-	if p.IsMessageList() {
-		common.WriteString(" AND n.kind = 'message'") // the condition of their index
-	}
 	index := ""
+	if p.IsMessageList() {
+		common.WriteString(" AND n.kind = 'message'") // the condition of their indexes
+	}
+	if values, ok := p.Session(); ok {
+		const session = " AND json_extract(NULLIF(n.attributes, ''), '$.session')"
+		index = " INDEXED BY notes_session"
+		switch len(values) {
+		case 0:
+			common.WriteString(session + " IS NULL")
+		case 1: // in the order of the index
+			common.WriteString(session + " = ?")
+		default:
+			common.WriteString(session + " IN (" + marks(len(values)) + ")")
+		}
+		for _, v := range values {
+			arg, _, _ := operand(v)
+			commonArgs = append(commonArgs, arg)
+		}
+	}
 	if p.Keyed {
 		common.WriteString(" AND n.key <> ''")
 		if len(p.Kinds) > 0 && !p.ByTime && !p.ByRevision {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
@@ -139,11 +140,17 @@ func TestPlansOfPages(t *testing.T) {
 		page  store.NotePage
 		index string
 	}{
-		"first":                {store.NotePage{Limit: 5}, "sqlite_autoindex_notes_1"},
-		"newest":               {store.NotePage{Limit: 5, Newest: true}, "sqlite_autoindex_notes_1"},
-		"newest messages":      {store.NotePage{Limit: 5, Newest: true, Kinds: messages}, "sqlite_autoindex_notes_1"},
-		"messages after one":   {store.NotePage{Limit: 5, After: uuid.New(), Kinds: messages}, "sqlite_autoindex_notes_1"},
-		"messages by time":     {store.NotePage{Limit: 5, ByTime: true, Kinds: messages}, "notes_said"},
+		"first":              {store.NotePage{Limit: 5}, "sqlite_autoindex_notes_1"},
+		"newest":             {store.NotePage{Limit: 5, Newest: true}, "sqlite_autoindex_notes_1"},
+		"newest messages":    {store.NotePage{Limit: 5, Newest: true, Kinds: messages}, "sqlite_autoindex_notes_1"},
+		"messages after one": {store.NotePage{Limit: 5, After: uuid.New(), Kinds: messages}, "sqlite_autoindex_notes_1"},
+		"messages by time":   {store.NotePage{Limit: 5, ByTime: true, Kinds: messages}, "notes_said"},
+		"messages of a session": {store.NotePage{
+			Limit: 5, ByTime: true, Newest: true, Kinds: messages, Filter: filter.AttributeIs(memory.AttrSession, "s"), After: uuid.New(), Since: time.Now(),
+		}, "notes_session"},
+		"messages without one": {store.NotePage{
+			Limit: 5, ByTime: true, Kinds: messages, Filter: &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Exists},
+		}, "notes_session"},
 		"newest of their time": {store.NotePage{Limit: 5, ByTime: true, Newest: true, Kinds: messages}, "notes_said"},
 		"facts":                {store.NotePage{Limit: 5, Newest: true, After: uuid.New(), Kinds: []memory.Kind{memory.KindFact}}, "notes_kind"},
 		"blocks":               {store.NotePage{Limit: 5, Keyed: true, Kinds: []memory.Kind{memory.KindBlock}}, "notes_newest_by_key"},

@@ -23,6 +23,7 @@ func listCases() []testCase {
 		{"Filters", noteFilters},
 		{"Collections", listCollections},
 		{"ByTime", notesByTime},
+		{"OfSession", notesOfSession},
 		{"ByRevision", notesByRevision},
 		{"OfOneKindInOrder", notesOfOneKindInOrder},
 		{"CollectionOrders", collectionOrders},
@@ -127,6 +128,77 @@ func notesByTime(_ *testing.T, w *world) {
 	e, err := filter.Parse([]byte(`{"field":"occurred_at","op":"gte","value":"2025-01-01T00:05:00Z"}`))
 	w.noError(err)
 	w.assertf(slices.Equal(walk(memory.NoteQuery{ByTime: true, Limit: 2, Kinds: messages, Filter: e}), []string{"5", "7", "9"}), "of a time")
+}
+
+// notesOfSession: the messages of a session, or without one, are paged in the order of their times, in a fork with those of its base.
+func notesOfSession(_ *testing.T, w *world) {
+	c := w.collection("c")
+	day := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	say := func(collection uuid.UUID, minute int, session any) memory.Note {
+		n := memory.Note{Content: fmt.Sprint(minute), Kind: memory.KindMessage, State: memory.StateEvolved, OccurredAt: day.Add(time.Duration(minute) * time.Minute)}
+		n.Attributes = map[string]any{memory.AttrRole: string(memory.RoleUser)}
+		if session != "" {
+			n.Attributes[memory.AttrSession] = session
+		}
+		return w.put(collection, n)
+	}
+	long := strings.Repeat("a long name of a session, ", 60)
+	for minute, session := range []any{"a", "7", 7.0, "", "b", "a", long + "1", long + "2", "a", nil, -2.5, "7", "A"} {
+		say(c.ID, minute, session)
+	}
+	w.put(c.ID, memory.Note{Content: "no message", State: memory.StateEvolved, OccurredAt: day, Attributes: map[string]any{memory.AttrSession: "a"}})
+	f := w.mustFork(c.ID, -1, "f")
+	say(f.ID, 2, "a")
+	left := say(f.ID, 4, "a")
+	left.Attributes = map[string]any{memory.AttrSession: "b"}
+	w.put(f.ID, left)
+	v := w.view(f.ID)
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, ByTime: true, Limit: 2}
+	walk := func(q memory.NoteQuery) (got []string) {
+		for {
+			page := must(w.ListNotes(w.ctx, w.all, v, q))(w.t)
+			for i := range page {
+				got = append(got, page[i].Content)
+				q.After, q.AfterTime = page[i].ID, page[i].OccurredAt
+			}
+			if len(page) < q.Limit {
+				return got
+			}
+		}
+	}
+	number := func(n float64) filter.Value { return filter.Value{Type: filter.Number, Number: n} }
+	is := func(values ...filter.Value) filter.Expr {
+		return &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.In, Values: values}
+	}
+	of := func(texts ...string) filter.Expr { return filter.AttributeIs(memory.AttrSession, texts...) }
+	for _, x := range []struct {
+		filter filter.Expr
+		want   []string
+	}{
+		{of("a"), []string{"0", "2", "5", "8"}},
+		{of("b"), []string{"4", "4"}},
+		{of("A"), []string{"12"}},
+		{of("none"), nil},
+		{of("\x00"), nil},
+		{of(long + "2"), []string{"7"}},
+		{is(number(7)), []string{"2"}},
+		{is(number(-2.5)), []string{"10"}},
+		{filter.Or{of("7"), is(number(7))}, []string{"1", "2", "11"}},
+		{filter.Or{of("7"), filter.AttributeIs(memory.AttrRole, "user")}, []string{"0", "1", "2", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"}},
+		{of("a", "b"), []string{"0", "2", "4", "4", "5", "8"}},
+		{&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Exists}, []string{"3", "9"}},
+		{filter.And{filter.AttributeIs(memory.AttrRole, "user"), of("b")}, []string{"4"}},
+		{filter.Not{Term: filter.Or{of("a", "b", "A", "7"), is(number(7))}}, []string{"3", "6", "7", "9", "10"}},
+	} {
+		q.Filter = x.filter
+		got := walk(q)
+		w.assertf(slices.Equal(got, x.want), "%v: %v, want %v", x.filter, got, x.want)
+		q.Newest = true
+		got = walk(q)
+		slices.Reverse(got)
+		w.assertf(slices.Equal(got, x.want), "%v, newest first: %v, want %v", x.filter, got, x.want)
+		q.Newest = false
+	}
 }
 
 // notesByRevision: notes of all layers are paged by their last change, however often they were changed.
