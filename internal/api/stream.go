@@ -49,6 +49,7 @@ func (h *core) stream(c *gin.Context, send func(context.Context, *eventStream) e
 	out := newEventStream(c)
 	defer out.end()
 	c.Status(http.StatusOK)
+	c.Writer.Flush() // a client knows that it is connected, however long the first event takes
 	if err := send(ctx, out); err != nil && ctx.Err() == nil {
 		// The status is sent already, so the error can only be logged.
 		h.log.WarnContext(ctx, "event stream ended early", slog.String("request_id", requestID(c)), slog.Any("error", err))

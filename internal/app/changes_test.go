@@ -57,6 +57,28 @@ func (g *gatewayTest) followChanges(collection string, after, most int, last int
 	return out, nil
 }
 
+// A client of the stream knows that it is connected before anything happens.
+func TestFeedOpens(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t, func(*Settings) {})
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "quiet", "policy": "none"})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+"/v1/collections/quiet/changes", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+g.key)
+	req.Header.Set("Accept", "text/event-stream")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections/quiet/notes", object{"content": "a note", "infer": false})
+	if lines := bufio.NewScanner(resp.Body); !lines.Scan() || lines.Text() != "id: 1" {
+		t.Errorf("the stream begins with %q (%v)", lines.Text(), lines.Err())
+	}
+}
+
 // The feed is complete and in order under eight writers, for readers that are cut again and again, and its pages and its
 // stream say the same.
 func TestFeedUnderWriters(t *testing.T) {

@@ -40,6 +40,7 @@ type fake struct {
 	err        error // of the model
 	broken     error // of the answer's body, at its end
 	lossy      error // of storing
+	full       error // of the room for more
 
 	mu      sync.Mutex
 	queries []recall.ContextQuery
@@ -67,6 +68,10 @@ func (f *fake) Context(_ context.Context, _ tenant.Scope, _ memory.View, q recal
 	defer f.mu.Unlock()
 	f.queries = append(f.queries, q)
 	return f.context, nil
+}
+
+func (f *fake) CheckRoom(context.Context, tenant.Scope, *memory.Collection, int64, int64) error {
+	return f.full
 }
 
 func (f *fake) AddMessages(_ context.Context, _ tenant.Scope, _ string, in notes.NewMessages, _ memory.Request) (notes.MessagesWritten, error) {
@@ -246,6 +251,8 @@ func TestWhatIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	shared := newFake()
 	shared.collection.Agent = uuid.Nil
+	full := newFake()
+	full.full = fault.New(fault.QuotaExceeded, "the tenant has reached its limit on notes")
 	for name, c := range map[string]struct {
 		f     *fake
 		scope tenant.Scope
@@ -254,6 +261,7 @@ func TestWhatIsNotRemembered(t *testing.T) {
 		"who may not write":        {newFake(), scope(tenant.NotesRead), ask("a")},
 		"who does not want it":     {newFake(), both(), chat.Question{Turns: ask("a").Turns, Forget: true}},
 		"who may not write a base": {shared, both(), ask("a")},
+		"who has no room":          {full, both(), ask("a")},
 	} {
 		a, err := c.f.service(t).Answer(t.Context(), c.scope, "c", c.q, nil)
 		if err != nil || a.Remembered || a.Reply == "" {
@@ -263,6 +271,9 @@ func TestWhatIsNotRemembered(t *testing.T) {
 		if len(c.f.written) != 0 {
 			t.Errorf("%s: written %+v", name, c.f.written)
 		}
+	}
+	if full.lost != 1 {
+		t.Errorf("an exchange without room was counted %d times", full.lost)
 	}
 	f := newFake()
 	f.lossy = errors.New("the store is away")

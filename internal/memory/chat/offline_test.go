@@ -41,6 +41,10 @@ func (m *stored) Context(context.Context, tenant.Scope, memory.View, recall.Cont
 	return recall.Context{}, nil
 }
 
+func (m *stored) CheckRoom(context.Context, tenant.Scope, *memory.Collection, int64, int64) error {
+	return nil
+}
+
 func (m *stored) AddMessages(context.Context, tenant.Scope, string, notes.NewMessages, memory.Request) (notes.MessagesWritten, error) {
 	return notes.MessagesWritten{}, nil
 }

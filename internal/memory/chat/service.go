@@ -25,6 +25,7 @@ type Recall interface {
 
 // Notes stores messages; *notes.Service implements it.
 type Notes interface {
+	CheckRoom(ctx context.Context, s tenant.Scope, c *memory.Collection, messages, bytes int64) error
 	AddMessages(ctx context.Context, s tenant.Scope, ref string, in notes.NewMessages, r memory.Request) (notes.MessagesWritten, error)
 }
 
@@ -118,7 +119,7 @@ type pendingExchange struct {
 	stored   func() // called when it is stored; nil: nothing waits for that
 }
 
-// newMemo returns the memo of a question. A caller who may not write notes is answered, but nothing
+// newMemo returns the memo of a question. A caller who may not write notes, or has no room for them, is answered, but nothing
 // is stored.
 //
 // What is remembered is without what was recalled, and without secrets, as the collection has it; Invalid when it refuses
@@ -136,6 +137,16 @@ func (s *Service) newMemo(ctx context.Context, scope tenant.Scope, v *memory.Vie
 	}
 	var err error
 	if m.question.Content, err = v.Collection.ScreenText(ctx, "content", question.Content); err != nil {
+		return m, err
+	}
+	err = s.notes.CheckRoom(ctx, scope, &v.Collection, 2, int64(len(m.question.Content)))
+	if fault.Is(err, fault.QuotaExceeded) {
+		s.log.WarnContext(ctx, "an exchange is not remembered", slog.String("collection", v.Collection.ID.String()), slog.Any("error", err))
+		s.lost(ctx, scope)
+		m.wanted = false
+		return m, nil
+	}
+	if err != nil {
 		return m, err
 	}
 	m.heard = &asked{collection: v.Collection.ID, text: strings.TrimSpace(question.Content), at: m.asked, alone: spoken(turns) == 1}

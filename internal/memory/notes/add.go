@@ -161,6 +161,14 @@ func checkBase(s tenant.Scope, c *memory.Collection) error {
 	return nil
 }
 
+// CheckRoom returns QuotaExceeded when a tenant has no room for more messages of a collection.
+func (n *Service) CheckRoom(ctx context.Context, s tenant.Scope, c *memory.Collection, messages, bytes int64) error {
+	if err := n.checkQuota(ctx, s, messages, bytes); err != nil {
+		return err
+	}
+	return n.checkJobs(ctx, s, c, messages)
+}
+
 func (n *Service) checkQuota(ctx context.Context, s tenant.Scope, notes, bytes int64) error {
 	if n.quota == nil {
 		return nil

@@ -1999,7 +1999,7 @@ export interface paths {
          * Answer from memory
          * @description Builds a context for the dialogue, has the model answer with it, and returns the
          *     reply. The last message and the reply are stored after the answer was sent, unless
-         *     `remember` is false or the caller may not write notes; `remembered` reports which.
+         *     `remember` is false, the caller may not write notes or the tenant has no room for more; `remembered` reports which.
          *     Nothing is learned again from a reply that was written from memories. Without a model
          *     the reply quotes the best hits and says so (`offline`); then only the question is
          *     stored. One process answers at most 64 chats of a tenant at once (`429`).
