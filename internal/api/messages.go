@@ -400,12 +400,7 @@ func messageFilter(c *gin.Context) (filter.Expr, error) {
 		}
 	}
 	if session := query(c).Get("session"); session != "" {
-		path := []string{memory.AttrSession}
-		is := filter.Or{leafOf(filter.Attributes, path, filter.Eq, session)}
-		if n, err := strconv.ParseFloat(session, 64); err == nil {
-			is = append(is, &filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Eq, Values: []filter.Value{{Type: filter.Number, Number: n}}})
-		}
-		all = append(all, is)
+		all = append(all, filter.AttributeReads(memory.AttrSession, session))
 	}
 	for _, bound := range []struct {
 		name string

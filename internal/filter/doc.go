@@ -12,7 +12,7 @@
 //
 // Fields are id, kind, category, state (text); tags, keywords (lists of text); importance (number);
 // occurred_at, created_at (time); attributes.<path> (JSON, path segments separated by dots, objects
-// only). Operators are eq ne gt gte lt lte in contains icontains exists.
+// only; in a segment \. is a dot and \\ a backslash). Operators are eq ne gt gte lt lte in contains icontains exists.
 //
 //	field            operators                          value
 //	id kind          eq ne gt gte lt lte contains       text
@@ -46,8 +46,8 @@
 //   - "icontains" is "contains" of texts folded as words are (text.Fold): letter case and
 //     compatibility forms do not matter, also of the elements of a list.
 //   - Types never convert: text "1", number 1 and true differ from each other,
-//     and an ordering operator between different types is false. Numbers are
-//     IEEE doubles.
+//     and an ordering operator between different types is false. Whole
+//     numbers are exact, others are IEEE doubles.
 //   - An object as attribute value exists and satisfies nothing else. A JSON
 //     null is absent.
 //   - Category, kind, state and agent are absent when empty; tags and keywords when

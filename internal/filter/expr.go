@@ -3,7 +3,10 @@ package filter
 import (
 	"cmp"
 	"encoding/json"
+	"math"
+	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,6 +61,16 @@ func AttributeIs(name string, texts ...string) *Leaf {
 	return l
 }
 
+// AttributeReads returns the condition that an attribute is this text, or the number that is written so.
+func AttributeReads(name, written string) Expr {
+	is := AttributeIs(name, written)
+	if v, ok := Scalar(json.Number(written)); ok && json.Valid([]byte(written)) {
+		is.Op = In
+		is.Values = append(is.Values, v)
+	}
+	return is
+}
+
 // TextValues returns texts as values.
 func TextValues(texts []string) []Value {
 	out := make([]Value, len(texts))
@@ -96,18 +109,8 @@ func (l *Leaf) has(v Value) bool {
 
 // key returns a value that == compares as equal does.
 func (v Value) key() Value {
-	out := Value{Type: v.Type}
-	switch v.Type {
-	case Text:
-		out.Text = v.Text
-	case Number:
-		out.Number = v.Number
-	case Bool:
-		out.Bool = v.Bool
-	case Time:
-		out.Time = v.Time.Round(0).UTC() // without the monotonic clock
-	}
-	return out
+	v.Time, v.Day = v.Time.Round(0).UTC(), false // without the monotonic clock
+	return v
 }
 
 // Field is the field that a leaf compares.
@@ -162,6 +165,7 @@ type Value struct {
 	Type   Type
 	Text   string
 	Number float64
+	Digits string // of a whole Number that no float64 is written as; else empty
 	Bool   bool
 	Time   time.Time // UTC, microseconds
 	Day    bool      // of a Time: a date was given, and means the whole day; see InZone
@@ -173,6 +177,9 @@ func (v Value) Any() any {
 	case Text:
 		return v.Text
 	case Number:
+		if v.Digits != "" {
+			return json.Number(v.Digits)
+		}
 		return v.Number
 	case Bool:
 		return v.Bool
@@ -351,11 +358,11 @@ func (l *Leaf) matchJSON(v any, present bool) bool {
 	case map[string]any:
 		return l.matchElements(0, present, nil)
 	case []any:
-		return l.matchElements(len(v), present, func(i int) (Value, bool) { return scalarOf(v[i]) })
+		return l.matchElements(len(v), present, func(i int) (Value, bool) { return Scalar(v[i]) })
 	case []string:
 		return l.matchElements(len(v), present, func(i int) (Value, bool) { return Value{Type: Text, Text: v[i]}, true })
 	}
-	s, ok := scalarOf(v)
+	s, ok := Scalar(v)
 	return l.matchScalar(s, present && ok)
 }
 
@@ -374,8 +381,8 @@ func lookUp(attributes map[string]any, path []string) (v any, present bool) {
 	return v, v != nil
 }
 
-// scalarOf converts a JSON scalar; ok is false for anything else.
-func scalarOf(v any) (Value, bool) {
+// Scalar converts a JSON scalar; ok is false for anything else, and for a number that is too large for a float64.
+func Scalar(v any) (Value, bool) {
 	switch v := v.(type) {
 	case string:
 		return Value{Type: Text, Text: v}, true
@@ -384,32 +391,58 @@ func scalarOf(v any) (Value, bool) {
 	case float64:
 		return Value{Type: Number, Number: v}, true
 	case int:
-		return Value{Type: Number, Number: float64(v)}, true
+		return numberOf(strconv.Itoa(v))
 	case int64:
-		return Value{Type: Number, Number: float64(v)}, true
+		return numberOf(strconv.FormatInt(v, 10))
 	case json.Number:
-		f, err := v.Float64()
-		return Value{Type: Number, Number: f}, err == nil
+		return numberOf(v.String())
 	}
 	return Value{}, false
 }
 
-func equal(a, b Value) bool {
-	if a.Type != b.Type {
-		return false
+const (
+	exactUpTo     = 1 << 53 // below it a float64 holds every whole number
+	longestNumber = 400     // in bytes: longer ones with a point or an exponent are doubles, which bounds the cost
+)
+
+// numberOf reads a number. Floats are in the order of the numbers that round to them, so digits are compared only where the
+// floats are equal.
+func numberOf(s string) (Value, bool) {
+	f, err := strconv.ParseFloat(s, 64)
+	v := Value{Type: Number, Number: f}
+	if err != nil || math.Abs(f) < exactUpTo {
+		return v, err == nil
 	}
-	switch a.Type {
-	case Text:
-		return a.Text == b.Text
-	case Number:
-		return a.Number == b.Number
-	case Bool:
-		return a.Bool == b.Bool
-	case Time:
-		return a.Time.Equal(b.Time)
+	if strings.ContainsAny(s, ".eE") {
+		r, ok := new(big.Rat).SetString(s[:min(len(s), longestNumber)])
+		if !ok || !r.IsInt() || len(s) > longestNumber {
+			return v, true
+		}
+		s = r.Num().String()
 	}
-	return false
+	if s != digitsOf(f) {
+		v.Digits = s
+	}
+	return v, true
 }
+
+// digitsOf returns the whole number that a float64 is written as.
+func digitsOf(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// compareNumbers orders two numbers.
+func compareNumbers(a, b Value) int {
+	if a.Number != b.Number || a.Digits == b.Digits {
+		return cmp.Compare(a.Number, b.Number)
+	}
+	x, y := cmp.Or(a.Digits, digitsOf(a.Number)), cmp.Or(b.Digits, digitsOf(b.Number))
+	c := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
+	if a.Number < 0 {
+		return -c
+	}
+	return c
+}
+
+func equal(a, b Value) bool { return a.key() == b.key() }
 
 // compare orders two values; ok is false when they have no order.
 func compare(a, b Value) (c int, ok bool) {
@@ -420,7 +453,7 @@ func compare(a, b Value) (c int, ok bool) {
 	case Text:
 		return strings.Compare(a.Text, b.Text), true
 	case Number:
-		return cmp.Compare(a.Number, b.Number), true
+		return compareNumbers(a, b), true
 	case Time:
 		return a.Time.Compare(b.Time), true
 	case Bool:
@@ -443,7 +476,7 @@ func (l *Leaf) MarshalJSON() ([]byte, error) {
 		Field string `json:"field"`
 		Op    Op     `json:"op"`
 		Value any    `json:"value"`
-	}{Field: strings.Join(append([]string{string(l.Field)}, l.Path...), "."), Op: l.Op}
+	}{Field: fieldName(l.Field, l.Path), Op: l.Op}
 	switch l.Op {
 	case Exists:
 		out.Value = l.Want

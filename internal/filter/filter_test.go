@@ -3,6 +3,7 @@ package filter
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -21,6 +22,8 @@ var record = Record{
 	Attributes: map[string]any{
 		"speaker": "Ann", "greek": "Οδός", "turn": 7.0, "big": json.Number("12"), "ok": true, "none": nil,
 		"list": []any{"a", 2.0, false, []any{"deep"}}, "empty": []any{}, "o": map[string]any{"p": map[string]any{"q": "x"}},
+		"o.p": "dot", `s\.t`: map[string]any{`"`: "quote"}, "snowflake": json.Number("9007199254740993"), "least": int64(math.MinInt64),
+		"whole": json.Number("9.007199254740993e15"), "huge": json.Number("123456789012345678901234567890"), "third": json.Number("0.33333333333333333333333"),
 	},
 }
 
@@ -94,6 +97,29 @@ func TestMatch(t *testing.T) {
 		{`{"field":"attributes.empty","op":"exists"}`, true},
 		{`{"field":"attributes.o","op":"exists"}`, true},
 		{`{"field":"attributes.o","op":"eq","value":"x"}`, false},
+		{`{"attributes.o\\.p":"dot"}`, true},
+		{`{"attributes.o.p":"dot"}`, false},
+		{`{"attributes.o\\.p.q":"x"}`, false},
+		{`{"attributes.s\\\\\\.t.\"":"quote"}`, true},
+		{`{"attributes.snowflake":9007199254740993}`, true},
+		{`{"attributes.snowflake":9007199254740992}`, false},
+		{`{"attributes.snowflake":9007199254740994}`, false},
+		{`{"attributes.snowflake":[1,2,3,4,5,6,7,8,9007199254740993]}`, true},
+		{`{"attributes.snowflake":[1,2,3,4,5,6,7,8,9007199254740992]}`, false},
+		{`{"attributes.snowflake":9007199254740993.0}`, true},
+		{`{"field":"attributes.snowflake","op":"gt","value":9007199254740992}`, true},
+		{`{"field":"attributes.snowflake","op":"gte","value":9007199254740994}`, false},
+		{`{"field":"attributes.snowflake","op":"ne","value":9007199254740992}`, true},
+		{`{"attributes.least":-9223372036854775808}`, true},
+		{`{"attributes.least":-9223372036854775807}`, false},
+		{`{"field":"attributes.least","op":"lt","value":-9223372036854775807}`, true},
+		{`{"field":"attributes.least","op":"lt","value":-9223372036854775809}`, false},
+		{`{"attributes.whole":9007199254740993}`, true},
+		{`{"attributes.huge":1.2345678901234567890123456789e29}`, true},
+		{`{"attributes.huge":1.234567890123456789012345678901e29}`, false},
+		{`{"field":"attributes.huge","op":"lt","value":123456789012345678901234567891}`, true},
+		{`{"attributes.third":0.3333333333333333}`, true},
+		{`{"importance":0.50000000000000000000001}`, true},
 		{`{"field":"attributes.o.p.q","op":"in","value":["x",1]}`, true},
 		{`{"field":"attributes.speaker.p","op":"exists"}`, false},
 		{`{"and":[{"field":"kind","op":"exists"},{"not":{"field":"state","op":"eq","value":"evolved"}}]}`, true},
@@ -158,7 +184,10 @@ func TestParseRefuses(t *testing.T) {
 		{`{"field":"attributes","op":"exists"}`, "filter.field", fault.Invalid},
 		{`{"field":"attributes.","op":"exists"}`, "filter.field", fault.Invalid},
 		{`{"field":"attributes.a..b","op":"exists"}`, "filter.field", fault.Invalid},
-		{`{"field":"attributes.a\"b","op":"exists"}`, "filter.field", fault.Invalid},
+		{`{"field":"attributes.a\\b","op":"exists"}`, "filter.field", fault.Invalid},
+		{`{"field":"attributes.a\\","op":"exists"}`, "filter.field", fault.Invalid},
+		{`{"field":"attributes.a\u0001b","op":"exists"}`, "filter.field", fault.Invalid},
+		{`{"field":"attributes.n","op":"eq","value":1e400}`, "filter.value", fault.Invalid},
 		{`{"field":"attributes.a.b.c.d.e.f.g.h.i","op":"exists"}`, "filter.field", fault.Invalid},
 		{`{"and":[{"field":"tags","op":"eq","vlaue":1}]}`, "filter.and[0].vlaue", fault.Invalid},
 		{`{"field":"kind"}`, "filter.op", fault.Invalid},
@@ -228,7 +257,11 @@ func exprs(depth int) *rapid.Generator[Expr] {
 		l := &Leaf{}
 		var v *rapid.Generator[Value]
 		str := rapid.Map(text, func(s string) Value { return Value{Type: Text, Text: s} })
-		num := rapid.Map(rapid.SampledFrom([]float64{0, 0.5, 1, 7, -3e9}), func(f float64) Value { return Value{Type: Number, Number: f} })
+		num := rapid.Map(rapid.SampledFrom([]json.Number{"0", "0.5", "1", "7", "-3e9", "9007199254740992", "9007199254740993", "1e300"}), func(n json.Number) Value {
+			v, _ := Scalar(n)
+			v.Digits = map[bool]string{true: v.Digits}[l.Field == Attributes]
+			return v
+		})
 		ops := []Op{Eq, Ne, In, Exists, Gt, Gte, Lt, Lte, Contains, IContains}
 		switch l.Field = rapid.SampledFrom([]Field{Kind, Tags, Category, Importance, OccurredAt, Attributes}).Draw(t, "field"); l.Field {
 		case Tags:
@@ -239,7 +272,7 @@ func exprs(depth int) *rapid.Generator[Expr] {
 			v = rapid.Map(rapid.Int64Range(0, 4e9), func(s int64) Value { return Value{Type: Time, Time: time.Unix(s, 1000).UTC()} })
 			ops = ops[:8]
 		case Attributes:
-			l.Path = []string{rapid.SampledFrom([]string{"speaker", "turn", "list", "o", "x"}).Draw(t, "path")}
+			l.Path = []string{rapid.SampledFrom([]string{"speaker", "turn", "list", "o", "x", "o.p", "snowflake", `\`}).Draw(t, "path")}
 			v = rapid.OneOf(str, num)
 		default:
 			v = str

@@ -244,13 +244,16 @@ func parseField(raw json.RawMessage, at string) (Field, []string, error) {
 		return "", nil, err
 	}
 	if rest, ok := strings.CutPrefix(name, "attributes."); ok {
-		path := strings.Split(rest, ".")
+		path, ok := parsePath(rest)
+		if !ok {
+			return "", nil, fault.InvalidField(at, "a backslash is followed by a dot or a backslash")
+		}
 		if len(path) > maxPath {
 			return "", nil, fault.InvalidField(at, "a path of more than %d segments", maxPath)
 		}
 		for _, segment := range path {
-			if segment == "" || len(segment) > 128 || strings.ContainsFunc(segment, func(r rune) bool { return r < 0x20 || r == '"' || r == '\\' || r == 0x7f }) {
-				return "", nil, fault.InvalidField(at, "path segments have 1 to 128 bytes, without control characters, quotes or backslashes")
+			if segment == "" || len(segment) > 128 || strings.ContainsFunc(segment, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
+				return "", nil, fault.InvalidField(at, "path segments have 1 to 128 bytes, without control characters")
 			}
 		}
 		return Attributes, path, nil
@@ -259,6 +262,38 @@ func parseField(raw json.RawMessage, at string) (Field, []string, error) {
 		return "", nil, fault.InvalidField(at, "unknown field; want one of %s", fieldNames)
 	}
 	return Field(name), nil, nil
+}
+
+// escaped writes a name as a segment of a path.
+var escaped = strings.NewReplacer(`\`, `\\`, ".", `\.`)
+
+// fieldName returns what parseField reads.
+func fieldName(f Field, path []string) string {
+	parts := []string{string(f)}
+	for _, segment := range path {
+		parts = append(parts, escaped.Replace(segment))
+	}
+	return strings.Join(parts, ".")
+}
+
+// parsePath splits a path into its segments; ok is false when a backslash escapes nothing.
+func parsePath(s string) (path []string, ok bool) {
+	segment := ""
+	for {
+		i := strings.IndexAny(s, `.\`)
+		if i < 0 {
+			return append(path, segment+s), true
+		}
+		segment += s[:i]
+		switch at := s[i:]; {
+		case at[0] == '.':
+			path, segment, s = append(path, segment), "", at[1:]
+		case len(at) > 1 && (at[1] == '.' || at[1] == '\\'):
+			segment, s = segment+at[1:2], at[2:]
+		default:
+			return nil, false
+		}
+	}
 }
 
 // parseOperator parses an operator. It fails when the field does not support the operator.
@@ -293,10 +328,18 @@ func (o Op) isOrdering() bool { return o == Gt || o == Gte || o == Lt || o == Lt
 // parseValue parses an operand for the field.
 func parseValue(raw json.RawMessage, f Field, at string) (Value, error) {
 	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
 		return Value{}, fault.InvalidField(at, "not a usable value")
 	}
-	s, ok := scalarOf(v)
+	s, ok := Scalar(v)
+	if _, number := v.(json.Number); number && !ok {
+		return Value{}, fault.InvalidField(at, "the number is too large")
+	}
+	if f == Importance {
+		s.Digits = "" // the field is a float64
+	}
 	types := fieldTypes[f]
 	for _, t := range types {
 		switch {

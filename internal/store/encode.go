@@ -11,6 +11,7 @@ import (
 	"github.com/x448/float16"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
@@ -107,8 +108,8 @@ func Document(field string, v any) (string, error) {
 	return string(b), nil
 }
 
-// ObjectOf decodes a JSON object as encoding/json does, except that integers that do not fit a
-// float64 stay json.Number. "" is not an object.
+// ObjectOf decodes a JSON object as encoding/json does, except that numbers that a float64 does not hold stay json.Number: those
+// beyond its range, and whole ones with more digits, which are written in full. "" is not an object.
 func ObjectOf(s string) (map[string]any, error) {
 	var m map[string]any // nil: none
 	if s == "" {
@@ -133,11 +134,9 @@ func convertNumbers(m map[string]any) {
 func convertNumber(v any) any {
 	switch v := v.(type) {
 	case json.Number:
-		f, err := v.Float64()
-		if err != nil || math.Abs(f) >= 1<<53 && !strings.ContainsAny(v.String(), ".eE") {
-			return v
+		if n, ok := filter.Scalar(v); ok {
+			return n.Any()
 		}
-		return f
 	case map[string]any:
 		convertNumbers(v)
 	case []any:

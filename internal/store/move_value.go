@@ -61,12 +61,9 @@ func canonicalValue(v any) any {
 	return v
 }
 
-const (
-	longestNumber = 21     // digits that encoding/json writes in full
-	mostDigits    = 131072 // before the point; Postgres stores no more
-)
+const mostDigits = 131072 // before the point; Postgres stores no more
 
-// canonicalNumber converts a number that does not fit a float64.
+// canonicalNumber writes a number that does not fit a float64 in full.
 func canonicalNumber(n json.Number) any {
 	s := n.String()
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
@@ -79,9 +76,6 @@ func canonicalNumber(n json.Number) any {
 			return n
 		}
 		s = r.Num().String()
-	}
-	if f, err := strconv.ParseFloat(s, 64); err == nil && len(s) > longestNumber && strconv.FormatFloat(f, 'f', -1, 64) == s {
-		return f
 	}
 	return json.Number(s)
 }

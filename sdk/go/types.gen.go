@@ -1206,8 +1206,9 @@ type ContextRequest struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`. `icontains` is `contains` without
-	// regard to letter case.
+	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`, where
+	// `\.` is a dot in a name and `\\` a backslash. `icontains` is `contains` without regard to letter case. Whole numbers are compared
+	// exactly, others as IEEE doubles.
 	//
 	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
 	// list one value is enough.
@@ -1655,8 +1656,9 @@ type FileList struct {
 
 // Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 // levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
-// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`. `icontains` is `contains` without
-// regard to letter case.
+// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`, where
+// `\.` is a dot in a name and `\\` a backslash. `icontains` is `contains` without regard to letter case. Whole numbers are compared
+// exactly, others as IEEE doubles.
 //
 // Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
 // list one value is enough.
@@ -3630,8 +3632,9 @@ type SearchQuery struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`. `icontains` is `contains` without
-	// regard to letter case.
+	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`, where
+	// `\.` is a dot in a name and `\\` a backslash. `icontains` is `contains` without regard to letter case. Whole numbers are compared
+	// exactly, others as IEEE doubles.
 	//
 	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
 	// list one value is enough.
@@ -3702,8 +3705,9 @@ type SearchRequest struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`. `icontains` is `contains` without
-	// regard to letter case.
+	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`, where
+	// `\.` is a dot in a name and `\\` a backslash. `icontains` is `contains` without regard to letter case. Whole numbers are compared
+	// exactly, others as IEEE doubles.
 	//
 	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
 	// list one value is enough.

@@ -587,15 +587,8 @@ func valueOf(field filter.Field, v any) (filter.Value, error) {
 		at, err := memory.TimeOf(v)
 		return filter.Value{Type: filter.Time, Time: at}, err
 	}
-	switch v := v.(type) {
-	case string:
-		return filter.Value{Type: filter.Text, Text: v}, nil
-	case bool:
-		return filter.Value{Type: filter.Bool, Bool: v}, nil
-	case json.Number:
-		if n, err := v.Float64(); err == nil {
-			return filter.Value{Type: filter.Number, Number: n}, nil
-		}
+	if value, ok := filter.Scalar(v); ok {
+		return value, nil
 	}
 	return filter.Value{}, fmt.Errorf("must be a text, a number or a boolean")
 }

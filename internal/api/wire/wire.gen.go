@@ -1400,8 +1400,9 @@ type ContextRequest struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`. `icontains` is `contains` without
-	// regard to letter case.
+	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`, where
+	// `\.` is a dot in a name and `\\` a backslash. `icontains` is `contains` without regard to letter case. Whole numbers are compared
+	// exactly, others as IEEE doubles.
 	//
 	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
 	// list one value is enough.
@@ -1849,8 +1850,9 @@ type FileList struct {
 
 // Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 // levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
-// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`. `icontains` is `contains` without
-// regard to letter case.
+// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`, where
+// `\.` is a dot in a name and `\\` a backslash. `icontains` is `contains` without regard to letter case. Whole numbers are compared
+// exactly, others as IEEE doubles.
 //
 // Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
 // list one value is enough.
@@ -3825,8 +3827,9 @@ type SearchQuery struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`. `icontains` is `contains` without
-	// regard to letter case.
+	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`, where
+	// `\.` is a dot in a name and `\\` a backslash. `icontains` is `contains` without regard to letter case. Whole numbers are compared
+	// exactly, others as IEEE doubles.
 	//
 	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
 	// list one value is enough.
@@ -3897,8 +3900,9 @@ type SearchRequest struct {
 
 	// Filter Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
 	// levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
-	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`. `icontains` is `contains` without
-	// regard to letter case.
+	// `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`, where
+	// `\.` is a dot in a name and `\\` a backslash. `icontains` is `contains` without regard to letter case. Whole numbers are compared
+	// exactly, others as IEEE doubles.
 	//
 	// Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
 	// list one value is enough.

@@ -343,19 +343,14 @@ func checkSession(r *memory.Validation, v any) filter.Value {
 	switch x := v.(type) {
 	case string:
 		r.Label("session", x)
-		return filter.Value{Type: filter.Text, Text: x}
-	case int:
-		return filter.Value{Type: filter.Number, Number: float64(x)}
-	case float64:
+	case int, float64, json.Number:
 		r.Value("session", x, 1)
-		return filter.Value{Type: filter.Number, Number: x}
-	case json.Number:
-		r.Value("session", x, 1)
-		f, _ := x.Float64() // a number out of range was refused above
-		return filter.Value{Type: filter.Number, Number: f}
+	default:
+		r.Addf("session", "must be a string or a number")
+		return filter.Value{}
 	}
-	r.Addf("session", "must be a string or a number")
-	return filter.Value{}
+	session, _ := filter.Scalar(v) // a number out of range was refused above
+	return session
 }
 
 // checkRepeatedIDs refuses an id that is used by two different messages.

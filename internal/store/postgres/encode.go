@@ -28,17 +28,11 @@ func timeOf(t *time.Time) time.Time {
 	return t.UTC()
 }
 
-// objectOf reads what jsonb returns. jsonb writes every number in full, so a number of 22 digits or
-// more may have been a float64 with an exponent.
 func objectOf(s *string) (map[string]any, error) {
 	if s == nil {
 		return nil, nil //nolint:nilnil // none
 	}
-	m, err := store.ObjectOf(*s)
-	if err == nil && len(*s) > longestNumber {
-		shortenNumbers(m)
-	}
-	return m, err
+	return store.ObjectOf(*s)
 }
 
 // objectColumn scans a column of JSON objects, where NULL is none.
@@ -57,31 +51,6 @@ func (c objectColumn) Scan(src any) (err error) {
 		err = fmt.Errorf("an object cannot be read from %T", src)
 	}
 	return err
-}
-
-// longestNumber is the length of the longest number that encoding/json writes in full.
-const longestNumber = 21
-
-func shortenNumbers(m map[string]any) {
-	for k, v := range m {
-		m[k] = shortenNumber(v)
-	}
-}
-
-func shortenNumber(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if f, err := v.Float64(); err == nil && len(v) > longestNumber && strconv.FormatFloat(f, 'f', -1, 64) == v.String() {
-			return f
-		}
-	case map[string]any:
-		shortenNumbers(v)
-	case []any:
-		for i, e := range v {
-			v[i] = shortenNumber(e)
-		}
-	}
-	return v
 }
 
 // orNull returns NULL for the empty text.

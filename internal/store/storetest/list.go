@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -427,7 +428,7 @@ func noteFilters(t *testing.T, w *world) {
 		{Content: "full", Kind: memory.KindFact, Tags: []string{"a", "B", "a b"}, Keywords: []string{"k"}, Category: "Trips", Importance: 0.5, OccurredAt: day, State: memory.StateEvolved,
 			Attributes: map[string]any{"s": "x", "n": 0.1, "big": 9007199254740993.0, "t": true, "f": false, "l": []any{"x", 2.0, true, []any{"deep"}}, "o": map[string]any{"x": "x", "p": map[string]any{"q": "x"}}, "e": []any{}, "z": nil}},
 		{Content: "odd", Tags: []string{"\x01", `"`, ""}, Category: "tri", Importance: 1, OccurredAt: day.Add(time.Microsecond), Provenance: by("ada"),
-			Attributes: map[string]any{"s": "1", "n": "0.1", "t": "true", "l": "x", "a.b": "dot", "ü": "u", "o": []any{map[string]any{"x": "x"}}, `q"q`: "quote"}},
+			Attributes: map[string]any{"s": "1", "n": "0.1", "t": "true", "l": "x", "a.b": "dot", "big": json.Number("9007199254740993"), "e": json.Number("9.007199254740993e15"), `b\`: "back", "ü": "u", "o": []any{map[string]any{"x": "x"}}, `q"q`: "quote"}},
 		{Content: "other", Tags: []string{"b"}, Keywords: []string{"K", "k2"}, Importance: 0.30000000000000004, Category: "日本", Provenance: by("Ada\"?"), Attributes: map[string]any{"s": "", "n": -1.0, "t": false}},
 	}
 	for i := range notes {
@@ -440,8 +441,9 @@ func noteFilters(t *testing.T, w *world) {
 		"kind": {`"note"`, `"fact"`, `""`}, "category": {`"Trips"`, `"trips"`, `"ri"`, `"RI"`, `""`, `"日"`}, "state": {`"raw"`}, "agent": {`"ada"`, `"Ada\"?"`, `"d"`, `""`},
 		"tags": {`"a"`, `"b"`, `"a b"`, `"\""`, `""`}, "keywords": {`"k"`, `"K"`},
 		"importance": {`0.5`, `0`, `0.3`, `0.30000000000000004`}, "occurred_at": {`"2025-01-01T00:00:00Z"`, `"2025-01-01T01:00:00.000001+01:00"`}, "created_at": {`"2026-11-21T00:00:00Z"`},
-		"attributes.s": {`"x"`, `"X"`, `"1"`, `1`, `""`}, "attributes.n": {`0.1`, `"0.1"`, `-1`}, "attributes.big": {`9007199254740993`}, "attributes.t": {`true`, `false`, `"true"`},
-		"attributes.l": {`"x"`, `2`, `true`, `"deep"`}, "attributes.o": {`"x"`}, "attributes.o.x": {`"x"`}, "attributes.o.p.q": {`"x"`}, "attributes.e": {`"x"`}, "attributes.z": {`"x"`},
+		"attributes.s": {`"x"`, `"X"`, `"1"`, `1`, `""`}, "attributes.n": {`0.1`, `"0.1"`, `-1`}, "attributes.big": {`9007199254740993`, `9007199254740992`, `9007199254740994`}, "attributes.a": {`"dot"`}, "attributes.a.b": {`"dot"`},
+		`attributes.a\\.b`: {`"dot"`}, `attributes.b\\\\`: {`"back"`}, "attributes.t": {`true`, `false`, `"true"`},
+		"attributes.l": {`"x"`, `2`, `true`, `"deep"`}, "attributes.o": {`"x"`}, "attributes.o.x": {`"x"`}, "attributes.o.p.q": {`"x"`}, "attributes.e": {`"x"`, `9007199254740993`, `9007199254740992`}, "attributes.z": {`"x"`},
 		"attributes.ü": {`"u"`, `"U"`}, `attributes.q\"q`: {`"quote"`}, "attributes.none": {`"x"`},
 	}
 	for field, list := range values {
@@ -486,6 +488,12 @@ func noteFilters(t *testing.T, w *world) {
 		}
 	}
 	w.assertf(checked > 500, "only %d filters were tried", checked)
+	for text, want := range map[string]string{
+		`{"attributes.big":9007199254740993}`: "odd", `{"attributes.big":9007199254740992}`: "full", `{"attributes.e":9007199254740993}`: "odd",
+		`{"field":"attributes.big","op":"gt","value":9007199254740992}`: "odd", `{"attributes.a\\.b":"dot"}`: "odd", `{"attributes.a.b":"dot"}`: "",
+	} {
+		w.assertf(w.matching(own, text) == want && w.matching(forked, text) == want, "%s: %q and %q, want %q", text, w.matching(own, text), w.matching(forked, text), want)
+	}
 	e := must(filter.Parse([]byte(`{"field":"attributes.n","op":"exists"}`)))(t)
 	page := must(w.ListNotes(w.ctx, w.all, own, memory.NoteQuery{Filter: e, Limit: 2}))(t)
 	w.assertf(len(page) == 2, "a page has Limit matches when there are as many: %d", len(page))

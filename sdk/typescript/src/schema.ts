@@ -2828,8 +2828,9 @@ export interface components {
         /**
          * @description Exactly one of `and`, `or`, `not`, or a leaf of `field`, `op` and `value`; at most 16
          *     levels deep. Fields: `id`, `kind`, `tags`, `keywords`, `category`, `importance`,
-         *     `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`. `icontains` is `contains` without
-         *     regard to letter case.
+         *     `occurred_at`, `created_at`, `state`, `agent` (whose knowledge a merged note is), `attributes.<path>`, where
+         *     `\.` is a dot in a name and `\\` a backslash. `icontains` is `contains` without regard to letter case. Whole numbers are compared
+         *     exactly, others as IEEE doubles.
          *
          *     Or, in short, fields with the values that they have, such as `{"tags": "ml", "attributes.project": ["A", "B"]}`: all must hold, and of a
          *     list one value is enough.

@@ -443,14 +443,9 @@ func (x *exchange) similarFilter(c *Config) filter.Expr {
 	if c.Scope != scopeSession {
 		return nil
 	}
-	leaf := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Eq}
-	switch s := x.session.(type) {
-	case string:
-		leaf.Values = []filter.Value{{Type: filter.Text, Text: s}}
-	case float64:
-		leaf.Values = []filter.Value{{Type: filter.Number, Number: s}}
-	default:
-		leaf.Op, leaf.Want = filter.Exists, false
+	leaf := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Exists} // Want is false
+	if session, ok := filter.Scalar(x.session); ok {
+		leaf.Op, leaf.Values = filter.Eq, []filter.Value{session}
 	}
 	return leaf
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/google/uuid"
 
@@ -129,14 +128,9 @@ const (
 
 // sessionFilter returns the condition for messages of a session, given as keys hold it.
 func sessionFilter(session string) filter.Expr {
-	path := []string{memory.AttrSession}
-	is := filter.Or{filter.AttributeIs(memory.AttrSession, session)}
-	if n, err := strconv.ParseFloat(session, 64); err == nil {
-		is = append(is, &filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Eq, Values: []filter.Value{{Type: filter.Number, Number: n}}})
-	}
+	is := filter.AttributeReads(memory.AttrSession, session)
 	if session == sessionName(nil) {
-		is = append(is, &filter.Leaf{Field: filter.Attributes, Path: path, Op: filter.Exists},
-			filter.AttributeIs(memory.AttrSession, ""))
+		return filter.Or{is, &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Exists}, filter.AttributeIs(memory.AttrSession, "")}
 	}
 	return is
 }
