@@ -39,9 +39,9 @@ type Head struct {
 	Told          bool      // there are webhooks that are told of its changes; read with the others, and not written
 }
 
-// Stored counts the rows of a collection's own layer: open notes and links, and the bytes of all
-// versions.
-type Stored struct{ Notes, Links, Bytes int64 }
+// Stored counts the rows of a collection's own layer: open notes and links, those links of which the collection has deleted an end,
+// and the bytes of all versions.
+type Stored struct{ Notes, Links, Hidden, Bytes int64 }
 
 // CollectionRows are the rows of collections and of their heads.
 type CollectionRows interface {

@@ -102,24 +102,29 @@ func (b *Base) readers(ctx context.Context, q Session, r CollectionRow) (out []e
 
 // count adds what a collection shows of notes to its counts (by 1), or subtracts it (by -1).
 func (e *erasing) count(ctx context.Context, q Session, notes []uuid.UUID, by int64) error {
-	if !e.head.Counted {
-		return nil
-	}
 	layers, err := q.Layers(ctx, e.CollectionRow, e.head.Revision)
 	if err != nil {
 		return err
 	}
-	found, err := q.NoteVersions(ctx, e.Tenant, layers, NoteReader{Collection: e.ID}, notes)
+	links, err := q.Links(ctx, e.Tenant, layers, memory.LinkQuery{Notes: notes, Direction: memory.Both, Limit: math.MaxInt32})
 	if err != nil {
 		return err
 	}
+	for i := range links {
+		if links[i].Layer == e.ID {
+			e.head.Stored.Hidden -= by
+		}
+	}
+	if !e.head.Counted {
+		return nil
+	}
+	e.head.Links += by * int64(len(links))
+	found, err := q.NoteVersions(ctx, e.Tenant, layers, NoteReader{Collection: e.ID}, notes)
 	for _, n := range found {
 		if !n.Deleted {
 			countNote(&e.head.Counts, &n.Note, n.Bytes, by)
 		}
 	}
-	links, err := q.Links(ctx, e.Tenant, layers, memory.LinkQuery{Notes: notes, Direction: memory.Both, Limit: math.MaxInt32})
-	e.head.Links += by * int64(len(links))
 	return err
 }
 
@@ -140,6 +145,7 @@ func eraseFrom(ctx context.Context, q Session, from []erasing, notes, past []uui
 		}
 		e.head.Stored.Notes -= stored.Notes
 		e.head.Stored.Links -= stored.Links
+		e.head.Stored.Hidden -= stored.Links // count has added the visible ones
 		e.head.Stored.Bytes -= stored.Bytes
 		jobs, err := q.EraseJobs(ctx, e.Tenant, e.ID, all)
 		if err != nil {

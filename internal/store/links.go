@@ -25,8 +25,8 @@ type LinkVersion struct {
 type LinkRows interface {
 	// Links lists the visible links of notes, in the order of source, relation, target.
 	Links(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, q memory.LinkQuery) ([]memory.Link, error)
-	// CountLinksOf counts the visible links of a note.
-	CountLinksOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, note uuid.UUID) (int64, error)
+	// CountLinksOf counts the visible links of a note, and those among them that the first layer stores.
+	CountLinksOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, note uuid.UUID) (all, own int64, err error)
 	// LinkVersion returns the version that decides about a link, that of the nearest layer,
 	// tombstones included.
 	LinkVersion(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, id memory.LinkID) (l LinkVersion, ok bool, err error)

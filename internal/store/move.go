@@ -164,7 +164,7 @@ func (t *Table) compare(a, b []any) int {
 
 // MoveSchema is the number of the newest migration, whose tables Tables lists. A test compares them
 // with the schema of each engine.
-const MoveSchema = 5
+const MoveSchema = 6
 
 // Tables lists every table of the schema; a table that others refer to comes before them.
 func Tables() []*Table { return tables }
@@ -191,7 +191,7 @@ var tables = []*Table{
  embedder:text dim:int reembedded:id metadata:object? ephemeral:bool state:text parent:id parent_revision:int expires_at:time? created_at:time
  external_user:text external_agent:text external_app:text external_run:text fork_of:id fork_revision:int lineage:text words:text`)},
 	{Name: "collection_heads", Key: 2, owner: "collection", Columns: parseColumns(`tenant:id collection:id head:int floor:int origin:int job_seq:int evolved_adds:int
- erase_epoch:int counted:bool v_notes:int v_links:int v_pending:int v_in_review:int v_bytes:int v_kinds:object s_notes:int s_links:int s_bytes:int next_expiry:time? written_at:time`)},
+ erase_epoch:int counted:bool v_notes:int v_links:int v_pending:int v_in_review:int v_bytes:int v_kinds:object s_notes:int s_links:int s_bytes:int s_hidden:int next_expiry:time? written_at:time`)},
 	{Name: "changesets", Key: 3, owner: "collection", Columns: parseColumns(`tenant:id collection:id revision:int at:time actor:text job:id trigger:id cause:text
  undoes:int merged_from:json?`)},
 	{Name: "notes", Key: 4, owner: "layer", Columns: append(parseColumns("tenant:id"), NoteColumns()...)},

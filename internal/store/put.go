@@ -200,13 +200,13 @@ func (t *Tx) Delete(ctx context.Context, note uuid.UUID) error {
 func (t *Tx) replace(old NoteVersion, had bool, n NoteRow) error {
 	// Links follow their endpoints: count those that this change hides or shows.
 	wasVisible := had && !old.Deleted
-	links := int64(0)
+	var links, own int64
 	var err error
 	if wasVisible && n.Deleted {
-		if links, err = t.q.CountLinksOf(t.ctx, t.scope.Tenant(), t.layers, n.ID); err != nil {
+		if links, own, err = t.q.CountLinksOf(t.ctx, t.scope.Tenant(), t.layers, n.ID); err != nil {
 			return err
 		}
-		links = -links
+		links, own = -links, -own
 	}
 	if had && old.Layer == t.row.ID {
 		if old.From == t.revision {
@@ -235,10 +235,11 @@ func (t *Tx) replace(old NoteVersion, had bool, n NoteRow) error {
 		countNote(&t.head.Counts, &n.Note, n.Bytes, 1)
 	}
 	if had && old.Deleted && !n.Deleted {
-		if links, err = t.q.CountLinksOf(t.ctx, t.scope.Tenant(), t.layers, n.ID); err != nil {
+		if links, own, err = t.q.CountLinksOf(t.ctx, t.scope.Tenant(), t.layers, n.ID); err != nil {
 			return err
 		}
 	}
 	t.head.Links += links
+	t.head.Stored.Hidden -= own
 	return nil
 }

@@ -18,14 +18,14 @@ type head struct {
 	lastJob int64
 }
 
-const headColumns = `h.head, h.Counted, h.v_notes, h.v_links, h.v_pending, h.v_in_review, h.v_bytes, h.v_kinds, h.s_notes, h.s_links, h.s_bytes, h.next_expiry, h.written_at, h.job_seq,
+const headColumns = `h.head, h.Counted, h.v_notes, h.v_links, h.v_pending, h.v_in_review, h.v_bytes, h.v_kinds, h.s_notes, h.s_links, h.s_hidden, h.s_bytes, h.next_expiry, h.written_at, h.job_seq,
  (SELECT true FROM webhooks t WHERE t.tenant = h.tenant AND t.collection IN (` + zeroID + `, h.collection) LIMIT 1) IS NOT NULL`
 
 // dest returns the destinations of headColumns.
 func (h *head) dest() []any {
 	return []any{
 		&h.Revision, &h.Counted, &h.Notes, &h.Links, &h.Pending, &h.InReview, &h.Bytes, store.JSON(&h.Kinds),
-		&h.Stored.Notes, &h.Stored.Links, &h.Stored.Bytes, store.Time(&h.NextExpiry), store.Time(&h.Written), &h.lastJob, &h.Told,
+		&h.Stored.Notes, &h.Stored.Links, &h.Stored.Hidden, &h.Stored.Bytes, store.Time(&h.NextExpiry), store.Time(&h.Written), &h.lastJob, &h.Told,
 	}
 }
 
@@ -55,9 +55,9 @@ func (q *session) saveHead(_ context.Context, tenantID, collection uuid.UUID, h 
 		return err
 	}
 	q.later(`UPDATE collection_heads SET head = $3, counted = $4, v_notes = $5, v_links = $6, v_pending = $7, v_in_review = $8, v_bytes = $9, v_kinds = $10,
- s_notes = $11, s_links = $12, s_bytes = $13, job_seq = GREATEST(job_seq, $14), next_expiry = $15, written_at = $16 WHERE tenant = $1 AND collection = $2`,
+ s_notes = $11, s_links = $12, s_hidden = $13, s_bytes = $14, job_seq = GREATEST(job_seq, $15), next_expiry = $16, written_at = $17 WHERE tenant = $1 AND collection = $2`,
 		tenantID, collection, rev(h.Revision), h.Counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds,
-		h.Stored.Notes, h.Stored.Links, h.Stored.Bytes, h.lastJob, nullTime(h.NextExpiry), h.Written)
+		h.Stored.Notes, h.Stored.Links, h.Stored.Hidden, h.Stored.Bytes, h.lastJob, nullTime(h.NextExpiry), h.Written)
 	return nil
 }
 
@@ -88,10 +88,11 @@ func (q *session) CountVisible(ctx context.Context, tenantID uuid.UUID, layers [
 
 // CountStored implements store.CollectionHeads.
 func (q *session) CountStored(ctx context.Context, tenantID, layer uuid.UUID) (c store.Stored, err error) {
-	_, err = q.get(ctx, `SELECT n.rows, n.bytes, l.rows FROM
+	_, err = q.get(ctx, `SELECT n.rows, n.bytes, l.rows, l.hidden FROM
  (SELECT COUNT(*) FILTER (WHERE to_rev = 9223372036854775807 AND NOT deleted) AS rows, COALESCE(SUM(bytes), 0)::bigint AS bytes FROM notes WHERE tenant = $1 AND layer = $2) n,
- (SELECT COUNT(*) FILTER (WHERE to_rev = 9223372036854775807 AND NOT deleted) AS rows FROM links WHERE tenant = $1 AND layer = $2) l`,
-		[]any{tenantID, layer}, &c.Notes, &c.Bytes, &c.Links)
+ (SELECT COUNT(*) AS rows, COUNT(*) FILTER (WHERE EXISTS (SELECT FROM notes n WHERE n.tenant = l.tenant AND n.layer = l.layer AND n.id IN (l.source, l.target)
+  AND n.to_rev = l.to_rev AND n.deleted)) AS hidden FROM links l WHERE l.tenant = $1 AND l.layer = $2 AND l.to_rev = 9223372036854775807 AND NOT l.deleted) l`,
+		[]any{tenantID, layer}, &c.Notes, &c.Bytes, &c.Links, &c.Hidden)
 	return c, err
 }
 

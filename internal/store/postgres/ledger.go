@@ -181,7 +181,7 @@ func (q *session) TenantUsage(ctx context.Context, s tenant.Scope, now time.Time
 
 // stored sums what is stored in the collections c of a condition.
 func (q *session) stored(ctx context.Context, where string, args []any) (u memory.TenantUsage, err error) {
-	text := `SELECT COALESCE(SUM(h.s_notes), 0)::bigint, COALESCE(SUM(h.s_links), 0)::bigint, COUNT(*), COUNT(*) FILTER (WHERE c.parent <> ` + zeroID + `), COALESCE(SUM(h.s_bytes), 0)::bigint
+	text := `SELECT COALESCE(SUM(h.s_notes), 0)::bigint, COALESCE(SUM(h.s_links - h.s_hidden), 0)::bigint, COUNT(*), COUNT(*) FILTER (WHERE c.parent <> ` + zeroID + `), COALESCE(SUM(h.s_bytes), 0)::bigint
  FROM collections c JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id ` + where
 	_, err = q.get(ctx, text, args, &u.Notes, &u.Links, &u.Collections, &u.Forks, &u.StoredBytes)
 	return u, err

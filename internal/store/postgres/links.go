@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
@@ -56,18 +57,18 @@ func (q *session) Links(ctx context.Context, tenantID uuid.UUID, layers []memory
 }
 
 // CountLinksOf implements store.LinkRows.
-func (q *session) CountLinksOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, note uuid.UUID) (n int64, err error) {
+func (q *session) CountLinksOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, note uuid.UUID) (all, own int64, err error) {
 	p := params{args: []any{tenantID, note}}
 	var sums []string
 	for i := range layers {
 		where := p.visibleLinks(layers, i)
 		// Two searches: by source, and by target.
 		for _, end := range []string{"l.source", "l.target"} {
-			sums = append(sums, "(SELECT COUNT(*) FROM links l WHERE "+end+" = $2 AND "+where+")")
+			sums = append(sums, fmt.Sprintf("SELECT %d AS layer FROM links l WHERE %s = $2 AND %s", i, end, where))
 		}
 	}
-	_, err = q.get(ctx, "SELECT "+strings.Join(sums, " + "), p.args, &n)
-	return n, err
+	_, err = q.get(ctx, "SELECT COUNT(*), COUNT(*) FILTER (WHERE layer = 0) FROM ("+strings.Join(sums, " UNION ALL ")+") l", p.args, &all, &own)
+	return all, own, err
 }
 
 // LinkVersion implements store.LinkRows.

@@ -4,6 +4,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -83,6 +84,31 @@ func TestVerifyFinds(t *testing.T) {
 	}
 	if err := all.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestHiddenLinksAreCountedByTheStep: a link to a note that was deleted before the step to version 6 is counted as hidden by it.
+func TestHiddenLinksAreCountedByTheStep(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	n, m := b.put(t, b.collection, memory.Note{Content: "kept"}), b.put(t, b.collection, memory.Note{Content: "deleted"})
+	for _, change := range []func(context.Context, memory.Tx) error{
+		func(ctx context.Context, tx memory.Tx) error {
+			_, err := tx.Link(ctx, memory.Link{LinkID: memory.LinkID{Source: n.ID, Target: m.ID}})
+			return err
+		},
+		func(ctx context.Context, tx memory.Tx) error { return tx.Delete(ctx, m.ID) },
+	} {
+		if _, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(postgres.MigrateDown(t.Context(), b.db.OwnerURL, 5), postgres.Migrate(t.Context(), b.db.OwnerURL, "")); err != nil {
+		t.Fatal(err)
+	}
+	b.sound(t)
+	if used, err := b.TenantUsage(t.Context(), b.scope); err != nil || used.Links != 0 {
+		t.Error(used, err)
 	}
 }
 

@@ -232,11 +232,24 @@ func TestUnreleasedSchema(t *testing.T) {
 		refused(t, err, fault.Conflict, words...)
 	}
 
+	ends := b.add(t, memory.Note{Content: "kept"}, memory.Note{Content: "deleted"})
+	for _, change := range []func(tx memory.Tx) error{
+		func(tx memory.Tx) error {
+			_, err := tx.Link(t.Context(), memory.Link{LinkID: memory.LinkID{Source: ends[0].ID, Target: ends[1].ID}})
+			return err
+		},
+		func(tx memory.Tx) error { return tx.Delete(t.Context(), ends[1].ID) },
+	} {
+		if _, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(_ context.Context, tx memory.Tx) error { return change(tx) }); err != nil {
+			t.Fatal(err)
+		}
+	}
 	run("ALTER TABLE jobs DROP COLUMN worked") // what later steps changed
 	run("ALTER TABLE jobs DROP COLUMN claimed_at")
 	run("CREATE INDEX notes_key ON notes (tenant, layer, kind, key) WHERE key <> ''")
 	run("DROP INDEX jobs_kind")
 	run("DROP INDEX notes_session")
+	run("ALTER TABLE collection_heads DROP COLUMN s_hidden")
 	run("INSERT INTO schema_compat VALUES (23, 18)")
 	chain(22)
 	refuse(false, "before the first release", "version 22 of 23")
@@ -248,6 +261,10 @@ func TestUnreleasedSchema(t *testing.T) {
 	}
 	if again, err := s.EnsureAgent(t.Context(), b.scope, "earlier"); err != nil || again.ID != agent.ID {
 		t.Errorf("%+v, %v", again, err)
+	}
+	used, err := s.TenantUsage(t.Context(), b.scope)
+	if problems, e := s.Verify(t.Context()); err != nil || e != nil || len(problems) > 0 || used.Links != 0 {
+		t.Errorf("a link to a deleted note was counted again: %+v, %v, %v, %v", used, problems, err, e)
 	}
 	if err := errors.Join(s.Close(), openTest(t, Config{Path: b.path, NoMigrate: true}).Close()); err != nil {
 		t.Error(err)

@@ -16,9 +16,9 @@ import (
 func (q *session) Head(ctx context.Context, tenantID, collection uuid.UUID) (store.Head, error) {
 	var h store.Head
 	var kinds string
-	ok, err := q.get(ctx, `SELECT head, counted, v_notes, v_links, v_pending, v_in_review, v_bytes, v_kinds, s_notes, s_links, s_bytes, next_expiry, written_at,
+	ok, err := q.get(ctx, `SELECT head, counted, v_notes, v_links, v_pending, v_in_review, v_bytes, v_kinds, s_notes, s_links, s_hidden, s_bytes, next_expiry, written_at,
  EXISTS (SELECT 1 FROM webhooks WHERE tenant = ?1 AND collection IN (zeroblob(16), ?2)) FROM collection_heads WHERE tenant = ?1 AND collection = ?2`, []any{tenantID, collection},
-		&h.Revision, &h.Counted, &h.Notes, &h.Links, &h.Pending, &h.InReview, &h.Bytes, &kinds, &h.Stored.Notes, &h.Stored.Links, &h.Stored.Bytes, store.Time(&h.NextExpiry), store.Time(&h.Written), &h.Told)
+		&h.Revision, &h.Counted, &h.Notes, &h.Links, &h.Pending, &h.InReview, &h.Bytes, &kinds, &h.Stored.Notes, &h.Stored.Links, &h.Stored.Hidden, &h.Stored.Bytes, store.Time(&h.NextExpiry), store.Time(&h.Written), &h.Told)
 	if err != nil {
 		return h, err
 	}
@@ -35,9 +35,9 @@ func (q *session) SaveHead(ctx context.Context, tenantID, collection uuid.UUID, 
 		return err
 	}
 	_, err = q.exec(ctx, `UPDATE collection_heads SET head = ?, counted = ?, v_notes = ?, v_links = ?, v_pending = ?, v_in_review = ?, v_bytes = ?, v_kinds = ?,
- s_notes = ?, s_links = ?, s_bytes = ?, next_expiry = ?, written_at = ? WHERE tenant = ? AND collection = ?`,
+ s_notes = ?, s_links = ?, s_hidden = ?, s_bytes = ?, next_expiry = ?, written_at = ? WHERE tenant = ? AND collection = ?`,
 		h.Revision, h.Counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds,
-		h.Stored.Notes, h.Stored.Links, h.Stored.Bytes, h.NextExpiry, h.Written, tenantID, collection)
+		h.Stored.Notes, h.Stored.Links, h.Stored.Hidden, h.Stored.Bytes, h.NextExpiry, h.Written, tenantID, collection)
 	return err
 }
 
@@ -72,7 +72,8 @@ func (q *session) CountStored(ctx context.Context, tenantID, layer uuid.UUID) (c
 	if _, err := q.get(ctx, "SELECT COALESCE(SUM(to_rev = 9223372036854775807 AND deleted = 0), 0), COALESCE(SUM(bytes), 0) FROM notes WHERE tenant = ? AND layer = ?", args, &c.Notes, &c.Bytes); err != nil {
 		return c, err
 	}
-	_, err = q.get(ctx, "SELECT COALESCE(SUM(to_rev = 9223372036854775807 AND deleted = 0), 0) FROM links WHERE tenant = ? AND layer = ?", args, &c.Links)
+	_, err = q.get(ctx, `SELECT COUNT(*), COALESCE(SUM(EXISTS (SELECT 1 FROM notes n WHERE n.tenant = l.tenant AND n.layer = l.layer AND n.id IN (l.source, l.target)
+ AND n.to_rev = l.to_rev AND n.deleted = 1)), 0) FROM links l WHERE l.tenant = ? AND l.layer = ? AND l.to_rev = 9223372036854775807 AND l.deleted = 0`, args, &c.Links, &c.Hidden)
 	return c, err
 }
 

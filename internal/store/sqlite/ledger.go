@@ -130,7 +130,7 @@ func (q *session) TenantUsage(ctx context.Context, s tenant.Scope, now time.Time
 
 // stored sums what is stored in the collections c of a condition.
 func (q *session) stored(ctx context.Context, where string, args []any) (u memory.TenantUsage, err error) {
-	_, err = q.get(ctx, `SELECT COALESCE(SUM(h.s_notes), 0), COALESCE(SUM(h.s_links), 0), COUNT(*), COALESCE(SUM(c.parent <> zeroblob(16)), 0), COALESCE(SUM(h.s_bytes), 0)
+	_, err = q.get(ctx, `SELECT COALESCE(SUM(h.s_notes), 0), COALESCE(SUM(h.s_links - h.s_hidden), 0), COUNT(*), COALESCE(SUM(c.parent <> zeroblob(16)), 0), COALESCE(SUM(h.s_bytes), 0)
  FROM collections c JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id `+where, args, &u.Notes, &u.Links, &u.Collections, &u.Forks, &u.StoredBytes)
 	return u, err
 }

@@ -164,19 +164,21 @@ func (q *session) VisibleNotes(ctx context.Context, tenantID uuid.UUID, layers [
 }
 
 // CountLinksOf implements store.LinkRows.
-func (q *session) CountLinksOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, note uuid.UUID) (total int64, err error) {
+func (q *session) CountLinksOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, note uuid.UUID) (all, own int64, err error) {
 	for i := range layers {
 		where, args := visibleLinks(tenantID, layers, i)
 		var n int64
 		// Two searches: by source, and by target.
 		for _, end := range []string{" WHERE l.source = ?", " INDEXED BY links_target WHERE l.target = ?"} {
 			if _, err := q.get(ctx, "SELECT COUNT(*) FROM links l"+end+" AND "+where, append([]any{note}, args...), &n); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
-			total += n
+			if all += n; i == 0 {
+				own += n
+			}
 		}
 	}
-	return total, nil
+	return all, own, nil
 }
 
 // LinkVersion implements store.LinkRows.

@@ -57,7 +57,10 @@ func TestPlans(t *testing.T) {
 			_, err := q.NoteVersionsByDigest(ctx, id, layers, store.NoteReader{}, []int64{1, 2})
 			return err
 		},
-		"touching": func(ctx context.Context, q *session) error { _, err := q.CountLinksOf(ctx, id, layers, id); return err },
+		"touching": func(ctx context.Context, q *session) error {
+			_, _, err := q.CountLinksOf(ctx, id, layers, id)
+			return err
+		},
 		"usage": func(ctx context.Context, q *session) error {
 			_, err := q.UsageOf(ctx, id, layers, []uuid.UUID{id, uuid.New()})
 			return err

@@ -2,6 +2,9 @@ package storetest
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -15,6 +18,7 @@ func ledgerCases() []testCase {
 		{"Audit", auditRows},
 		{"ModelUse", modelUse},
 		{"Reviews", reviews},
+		{"Usage", usageIsCounted},
 	}
 }
 
@@ -112,4 +116,87 @@ func reviews(_ *testing.T, w *world) {
 		return tx.UpdateReview(w.ctx, r)
 	}))
 	w.wantFault(err, fault.NotFound)
+}
+
+// usageIsCounted: what a tenant stores is what its collections show of their own, after any sequence of changes.
+func usageIsCounted(t *testing.T, w *world) {
+	rng := rand.New(rand.NewPCG(11, 12)) //nolint:gosec // the same changes in every run
+	count := func() (u memory.TenantUsage) {
+		page := must(w.ListCollections(w.ctx, w.all, memory.CollectionQuery{Limit: 100}))(t)
+		for _, c := range page {
+			v, forks := w.view(c.ID), int64(0)
+			if c.Parent != uuid.Nil {
+				forks = 1
+			}
+			u.Collections, u.Forks = u.Collections+1, u.Forks+forks
+			seen := map[memory.LinkID]bool{}
+			for _, n := range must(w.ListNotes(w.ctx, w.all, v, memory.NoteQuery{Limit: 1000}))(t) {
+				if n.Layer == c.ID {
+					u.Notes++
+				}
+				for _, l := range must(w.Links(w.ctx, w.all, v, memory.LinkQuery{Notes: []uuid.UUID{n.ID}, Direction: memory.Both, Limit: 1000}))(t) {
+					if l.Layer == c.ID && !seen[l.LinkID] {
+						seen[l.LinkID] = true
+						u.Links++
+					}
+				}
+			}
+		}
+		return u
+	}
+	all, gone := []uuid.UUID{w.collection("root").ID}, []memory.Note{}
+	hidden, names := 0, 0
+	name := func() string { names++; return fmt.Sprint("c", names) }
+	for step := range 150 {
+		c := all[rng.IntN(len(all))]
+		v := w.view(c)
+		notes := must(w.ListNotes(w.ctx, w.all, v, memory.NoteQuery{Limit: 1000}))(t)
+		before := w.links(v, noteIDs(notes)...)
+		did := rng.IntN(14)
+		switch {
+		case did < 3 || len(notes) < 4:
+			did = 0
+			w.add(c, fmt.Sprint("said ", step))
+		case did < 7:
+			from, to := notes[rng.IntN(len(notes))].ID, notes[rng.IntN(len(notes))].ID
+			if from != to {
+				w.link(c, from, to)
+			}
+		case did == 7:
+			n := notes[rng.IntN(len(notes))]
+			w.delete(c, n.ID)
+			n.Vector = nil
+			gone = append(gone, n)
+			hidden += len(before) - len(w.links(w.view(c), noteIDs(notes)...))
+		case did == 8 && len(gone) > 0: // in any collection, also in one that has it or never had it
+			n := gone[rng.IntN(len(gone))]
+			w.put(c, memory.Note{ID: n.ID, Content: n.Content})
+		case did == 9:
+			w.put(c, memory.Note{ID: notes[rng.IntN(len(notes))].ID, Content: fmt.Sprint("changed ", step)})
+		case did == 10:
+			id := notes[rng.IntN(len(notes))].ID
+			w.delete(c, id)
+			must(w.EraseNotes(w.ctx, w.all, c, []uuid.UUID{id}, nil, memory.AuditEntry{Action: "note.erase"}))(t)
+		case did == 11 && len(all) < 6:
+			all = append(all, w.mustFork(c, -1, name()).ID)
+		case did == 12 && len(all) < 6:
+			all = append(all, w.copyOf(v, name(), 3).ID)
+		case did == 13 && len(all) > 3:
+			must(w.DeleteCollection(w.ctx, w.all, c, true, memory.AuditEntry{}))(t)
+			all = slices.DeleteFunc(all, func(id uuid.UUID) bool { return id == c })
+		}
+		got, want := must(w.TenantUsage(w.ctx, w.all))(t), count()
+		want.StoredBytes, want.QueuedJobs = got.StoredBytes, got.QueuedJobs // verify counts the bytes
+		w.assertf(got == want, "after step %d (%d): the usage is %+v, want %+v", step, did, got, want)
+		w.verify()
+	}
+	w.assertf(hidden > 3, "only %d links were hidden", hidden)
+}
+
+func noteIDs(notes []memory.Note) []uuid.UUID {
+	out := make([]uuid.UUID, len(notes))
+	for i := range notes {
+		out[i] = notes[i].ID
+	}
+	return out
 }
