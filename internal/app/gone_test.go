@@ -66,7 +66,7 @@ func eraseAll(ctx context.Context, st store.Store, s tenant.Scope) error {
 	}); err != nil {
 		return err
 	}
-	_, err = st.EraseNotes(ctx, s, v.Collection.ID, ids, nil, memory.AuditEntry{Action: "test"})
+	_, err = st.EraseNotes(ctx, s, v.Collection.ID, memory.Erasing{Notes: ids}, memory.AuditEntry{Action: "test"})
 	return err
 }
 

@@ -527,7 +527,7 @@ func TestSweepDropsWhatIsGone(t *testing.T) {
 	if _, err := w.store.Write(t.Context(), w.scope, erased, memory.WriteOptions{Cause: memory.CauseDelete}, func(ctx context.Context, tx memory.Tx) error { return tx.Delete(ctx, mark.ID) }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.store.EraseNotes(t.Context(), w.scope, erased, []uuid.UUID{mark.ID}, nil, audit); err != nil {
+	if _, err := w.store.EraseNotes(t.Context(), w.scope, erased, memory.Erasing{Notes: []uuid.UUID{mark.ID}}, audit); err != nil {
 		t.Fatal(err)
 	}
 	read(erased, rest)

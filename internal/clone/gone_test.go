@@ -52,7 +52,7 @@ func (l *lab) remove(ref string) {
 func (l *lab) erase(ref string, id uuid.UUID) {
 	l.t.Helper()
 	l.delete(ref, id)
-	_, err := l.store.EraseNotes(l.t.Context(), l.all, l.id(ref), []uuid.UUID{id}, nil, memory.AuditEntry{Action: "note.erase"})
+	_, err := l.store.EraseNotes(l.t.Context(), l.all, l.id(ref), memory.Erasing{Notes: []uuid.UUID{id}}, memory.AuditEntry{Action: "note.erase"})
 	l.must(err)
 }
 
@@ -170,7 +170,7 @@ func TestErasedWhileMerged(t *testing.T) {
 	l.patch("base", one, notes.NotePatch{Content: new("ONE")})
 	l.delete("base", one)
 	_, err := l.between(func() {
-		_, err := l.store.EraseNotes(t.Context(), l.all, l.id("base"), []uuid.UUID{one}, nil, memory.AuditEntry{Action: "note.erase"})
+		_, err := l.store.EraseNotes(t.Context(), l.all, l.id("base"), memory.Erasing{Notes: []uuid.UUID{one}}, memory.AuditEntry{Action: "note.erase"})
 		l.must(err)
 	}).Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: 3})
 	l.must(err)

@@ -554,7 +554,7 @@ func (tr *trees) erase() {
 		delete(ever, id)
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(ever), memory.CompareIDs) {
-		_, err := tr.store.EraseNotes(tr.t.Context(), tr.lab.all, b.id, []uuid.UUID{id}, nil, memory.AuditEntry{})
+		_, err := tr.store.EraseNotes(tr.t.Context(), tr.lab.all, b.id, memory.Erasing{Notes: []uuid.UUID{id}}, memory.AuditEntry{})
 		tr.check(err)
 		tr.didf("erase %s from %s", id, b.name)
 		for _, o := range tr.all {

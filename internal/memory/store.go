@@ -311,11 +311,11 @@ type Writer interface {
 	// fault from fn rolls back and is returned as it is. Writing to a shared base, or to another agent's
 	// collection, with a scope that does not reach it is NotFound.
 	Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o WriteOptions, fn func(ctx context.Context, tx Tx) error) (Written, error)
-	// EraseNotes removes every version of notes that are not visible in the collection, and all but the current one of
-	// the notes in past, with their vectors, links, use, jobs and reviews: from the collection's own layer and from all
-	// forks below it, whose ever they are, and from what holds a copy of its log. Other jobs lose the result that names one
-	// of them. The collection's log keeps its revisions, without what was in them. Conflict when a note of notes is visible.
-	EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.UUID, notes, past []uuid.UUID, audit AuditEntry) (Erased, error)
+	// EraseNotes removes versions of notes, with their vectors, links, use, jobs and reviews: from the collection's own layer and
+	// from all forks below it, whose ever they are, and from what holds a copy of its log. Other jobs lose the result that names
+	// one of the notes. The collection's log keeps its revisions, without what was in them. Conflict when a note of
+	// Erasing.Notes is visible.
+	EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.UUID, e Erasing, audit AuditEntry) (Erased, error)
 	// AddVectors stores further vectors of versions that the view's layers hold, of another embedder
 	// than that of their collections; SetEmbedder switches a collection to them. It writes no changeset
 	// and changes no version. Skipped are deleted versions, tombstones, and versions that have a vector of that
@@ -328,6 +328,15 @@ type VersionVector struct {
 	Version
 	Vector []float32
 	Tokens []byte
+}
+
+// Erasing is what EraseNotes removes.
+type Erasing struct {
+	Notes []uuid.UUID // of which every version goes
+	// Past are notes of which the current version stays, with those that forks show, and links without attributes. Of the collection's own
+	// versions, forks show those of Kept, as they are there; the others go.
+	Past []uuid.UUID
+	Kept []Note
 }
 
 // Erased is what EraseNotes removed.

@@ -116,9 +116,9 @@ type CollectionRemoval interface {
 // NoteErasure removes notes from one layer.
 type NoteErasure interface {
 	// EraseVersions deletes all versions of notes, of which only tombstones in StateErased are left, and the ended ones of
-	// the notes in past, with their vectors; of notes also their links and use. It returns how many versions were deleted,
-	// and what the layer holds less.
-	EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID) (versions int64, less Stored, err error)
+	// the notes in past that are not kept, with their vectors; of notes also their links and use, of past the ended links with
+	// attributes. It returns how many versions were deleted, and what the layer holds less.
+	EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID, kept []memory.Version) (versions int64, less Stored, err error)
 	// EraseJobs deletes the jobs of notes, and clears what other ended jobs of the collection hold about them.
 	EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes []uuid.UUID) (int64, error)
 	// ClearJobs deletes the results of ended jobs of the collection that have one of these texts.

@@ -14,7 +14,7 @@ import (
 )
 
 // EraseNotes implements memory.Writer. It is one transaction, so that no reader sees a part of it.
-func (b *Base) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.UUID, notes, past []uuid.UUID, audit memory.AuditEntry) (out memory.Erased, err error) {
+func (b *Base) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.UUID, e memory.Erasing, audit memory.AuditEntry) (out memory.Erased, err error) {
 	if err := s.Check(); err != nil {
 		return out, err
 	}
@@ -28,17 +28,17 @@ func (b *Base) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.U
 		if r.State == memory.CollectionDeleting {
 			return fault.Missing("collection")
 		}
-		if err := refuseVisible(ctx, q, r, notes); err != nil {
+		if err := refuseVisible(ctx, q, r, e.Notes); err != nil {
 			return err
 		}
 		erased, err := b.readers(ctx, q, r)
 		if err != nil {
 			return err
 		}
-		if err := eraseFrom(ctx, q, erased, notes, past, &out); err != nil {
+		if err := eraseFrom(ctx, q, erased, &e, &out); err != nil {
 			return err
 		}
-		proposals, err := q.EraseProposals(ctx, s.Tenant(), out.Layers, slices.Concat(notes, past))
+		proposals, err := q.EraseProposals(ctx, s.Tenant(), out.Layers, slices.Concat(e.Notes, e.Past))
 		if err != nil {
 			return err
 		}
@@ -128,10 +128,94 @@ func (e *erasing) count(ctx context.Context, q Session, notes []uuid.UUID, by in
 	return err
 }
 
+// shown is a version of a note that stays for a fork that shows it. instead is what becomes of it; nil: it stays as it is.
+type shown struct {
+	NoteVersion
+	instead *memory.Note
+}
+
+// shownPast returns the versions of notes of past that are not the current ones of the first collection, and that stay for what
+// shows them. What does not stay although no version has ended it, in a copy of the log, is deleted.
+func shownPast(ctx context.Context, q Session, from []erasing, e *memory.Erasing) (out []shown, err error) {
+	for i := range from {
+		x := &from[i]
+		layers, err := q.Layers(ctx, x.CollectionRow, x.head.Revision)
+		if err != nil {
+			return nil, err
+		}
+		found, err := q.NoteVersions(ctx, x.Tenant, layers, NoteReader{Collection: x.ID}, e.Past)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range found {
+			copied := func(l memory.Layer) bool {
+				return l.Collection == n.Layer && slices.ContainsFunc(l.Flattened, func(a memory.Ancestor) bool { return a.Collection == from[0].ID && n.From <= a.Bound })
+			}
+			own := n.Layer == from[0].ID
+			known := slices.ContainsFunc(out, func(s shown) bool { return s.Version() == n.Version() })
+			if n.Deleted || known || own && n.To == OpenEnd {
+				continue
+			}
+			s := shown{NoteVersion: n}
+			if own || slices.ContainsFunc(layers, copied) {
+				k := slices.IndexFunc(e.Kept, func(k memory.Note) bool { return k.ID == n.ID && k.From == n.From })
+				switch {
+				case k >= 0 && !memory.SameSaid(&e.Kept[k], &n.Note):
+					s.instead = &e.Kept[k]
+				case k < 0 && own:
+					continue
+				case k < 0:
+					s.instead = &memory.Note{Deleted: true}
+				}
+			}
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// rewrite replaces a version in a layer.
+func (e *erasing) rewrite(ctx context.Context, q Session, s *shown) error {
+	old, live := &s.NoteVersion, int64(0)
+	if old.To == OpenEnd {
+		live = 1
+	}
+	if err := q.DeleteNote(ctx, e.Tenant, old.Version()); err != nil {
+		return err
+	}
+	e.head.Stored.Bytes -= old.Bytes
+	if s.instead.Deleted {
+		e.head.Stored.Notes -= live
+		return nil
+	}
+	n := *s.instead
+	n.Collection, n.Layer, n.Kind, n.CreatedAt, n.UpdatedAt = old.Collection, old.Layer, old.Kind, old.CreatedAt, old.UpdatedAt
+	n.State = cmp.Or(n.State, old.State)
+	t := Tx{q: q, ctx: ctx, row: e.CollectionRow}
+	row, err := t.encode(&n)
+	if err != nil {
+		return err
+	}
+	row.Note, row.To, row.Digest, row.OccurredOffset = n, old.To, memory.DigestOf(&n), int64(Offset(n.OccurredAt))
+	e.head.Stored.Bytes += row.Bytes
+	if err := q.InsertNote(ctx, e.Tenant, row); err != nil || n.Vector == nil {
+		return err
+	}
+	return q.InsertVector(ctx, e.Tenant, n.Version(), n.Embedder, n.Vector, n.Tokens)
+}
+
 // eraseFrom erases notes from the layers of collections, and what their jobs and reviews say about them. A fork may have shown what its
 // base loses: what all of them show is counted before the first loses anything.
-func eraseFrom(ctx context.Context, q Session, from []erasing, notes, past []uuid.UUID, out *memory.Erased) error {
-	all := slices.Concat(notes, past)
+func eraseFrom(ctx context.Context, q Session, from []erasing, what *memory.Erasing, out *memory.Erased) error {
+	all := slices.Concat(what.Notes, what.Past)
+	stays, err := shownPast(ctx, q, from, what)
+	if err != nil {
+		return err
+	}
+	kept := make([]memory.Version, len(stays))
+	for i := range stays {
+		kept[i] = stays[i].Version()
+	}
 	for i := range from {
 		if err := from[i].count(ctx, q, all, -1); err != nil {
 			return err
@@ -139,7 +223,8 @@ func eraseFrom(ctx context.Context, q Session, from []erasing, notes, past []uui
 	}
 	for i := range from {
 		e := &from[i]
-		versions, stored, err := q.EraseVersions(ctx, e.Tenant, e.ID, notes, past)
+		here := slices.DeleteFunc(slices.Clone(kept), func(v memory.Version) bool { return v.Layer != e.ID })
+		versions, stored, err := q.EraseVersions(ctx, e.Tenant, e.ID, what.Notes, what.Past, here)
 		if err != nil {
 			return err
 		}
@@ -147,6 +232,14 @@ func eraseFrom(ctx context.Context, q Session, from []erasing, notes, past []uui
 		e.head.Stored.Links -= stored.Links
 		e.head.Stored.Hidden -= stored.Links // count has added the visible ones
 		e.head.Stored.Bytes -= stored.Bytes
+		for k := range stays {
+			if s := &stays[k]; s.Layer == e.ID && s.instead != nil {
+				versions++
+				if err := e.rewrite(ctx, q, s); err != nil {
+					return err
+				}
+			}
+		}
 		jobs, err := q.EraseJobs(ctx, e.Tenant, e.ID, all)
 		if err != nil {
 			return err

@@ -177,8 +177,8 @@ func (t *notifying) DeleteCollection(ctx context.Context, s tenant.Scope, id uui
 }
 
 // EraseNotes implements memory.Writer.
-func (t *notifying) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.UUID, notes, past []uuid.UUID, audit memory.AuditEntry) (memory.Erased, error) {
-	out, err := t.Store.EraseNotes(ctx, s, collection, notes, past, audit)
+func (t *notifying) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.UUID, e memory.Erasing, audit memory.AuditEntry) (memory.Erased, error) {
+	out, err := t.Store.EraseNotes(ctx, s, collection, e, audit)
 	for _, layer := range out.Layers {
 		t.notify(Change{Tenant: s.Tenant(), Collection: layer, Erased: true})
 	}

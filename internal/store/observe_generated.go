@@ -300,10 +300,10 @@ func (ob *observed) EphemeralCollections(ctx context.Context, limit int) (out1 [
 }
 
 // EraseNotes implements Store.
-func (ob *observed) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.UUID, notes []uuid.UUID, past []uuid.UUID, audit memory.AuditEntry) (out1 memory.Erased, err error) {
+func (ob *observed) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.UUID, e memory.Erasing, audit memory.AuditEntry) (out1 memory.Erased, err error) {
 	ctx, finish := ob.begin(ctx, "EraseNotes", s.Tenant(), collection)
 	defer finish(&err)
-	return ob.Store.EraseNotes(ctx, s, collection, notes, past, audit)
+	return ob.Store.EraseNotes(ctx, s, collection, e, audit)
 }
 
 // ExpiredCollections implements Store.

@@ -42,6 +42,6 @@ func (e *Engine) RunErase(ctx context.Context, s tenant.Scope, job memory.Job) e
 			gone = append(gone, id)
 		}
 	}
-	_, err = e.store.EraseNotes(ctx, s, job.Collection, gone, past, memory.AuditEntry{Action: "note.erase", Target: job.Collection.String()})
+	_, err = e.store.EraseNotes(ctx, s, job.Collection, memory.Erasing{Notes: gone, Past: past}, memory.AuditEntry{Action: "note.erase", Target: job.Collection.String()})
 	return err
 }

@@ -737,7 +737,7 @@ func (f *Service) erase(ctx context.Context, s tenant.Scope, id uuid.UUID, views
 	}
 	entry := memory.AuditEntry{Action: "file.erase", Target: id.String(), Detail: map[string]any{"collection": c.ID.String()}}
 	for page := range slices.Chunk(out.Gone, deleteBatch) {
-		erased, err := f.store.EraseNotes(ctx, s, c.ID, page, nil, entry)
+		erased, err := f.store.EraseNotes(ctx, s, c.ID, memory.Erasing{Notes: page}, entry)
 		if err != nil {
 			return out, err
 		}

@@ -224,7 +224,7 @@ func TestErasedWhileItWaits(t *testing.T) {
 		return tx.Delete(ctx, id)
 	})
 	l.must(err)
-	_, err = l.store.EraseNotes(t.Context(), l.all, l.collection, []uuid.UUID{id}, nil, memory.AuditEntry{Action: "note.erase"})
+	_, err = l.store.EraseNotes(t.Context(), l.all, l.collection, memory.Erasing{Notes: []uuid.UUID{id}}, memory.AuditEntry{Action: "note.erase"})
 	l.must(err)
 	l.at.Answer(200)
 	l.now = l.now.Add(time.Hour)

@@ -400,7 +400,7 @@ func (n *Service) pagesChanged(ctx context.Context, s tenant.Scope, c *memory.Co
 
 // eraseChange removes what a deletion changed, and enqueues the job that erases what is still to be made again.
 func (n *Service) eraseChange(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, x *change, out *Erasure) error {
-	erased, err := n.store.EraseNotes(ctx, s, c.ID, x.gone, x.past, audit("note.erase", id, c))
+	erased, err := n.store.EraseNotes(ctx, s, c.ID, memory.Erasing{Notes: x.gone, Past: x.past}, audit("note.erase", id, c))
 	if err != nil {
 		return err
 	}

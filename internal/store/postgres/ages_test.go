@@ -156,7 +156,7 @@ func (in *tenantIn) ages() map[string]func(context.Context) error {
 			return err
 		},
 		"erase": func(ctx context.Context) error {
-			_, err := in.EraseNotes(ctx, in.scope, in.collection, nil, ids, memory.AuditEntry{Action: "note.erase"})
+			_, err := in.EraseNotes(ctx, in.scope, in.collection, memory.Erasing{Past: ids}, memory.AuditEntry{Action: "note.erase"})
 			return err
 		},
 	}

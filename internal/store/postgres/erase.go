@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -11,14 +12,14 @@ import (
 
 // EraseVersions implements store.NoteErasure. It finds the rows of each note by its id, and deletes each row by its whole key: a
 // condition on a list of ids may be answered by reading the layer.
-func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID) (versions int64, less store.Stored, err error) {
+func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID, kept []memory.Version) (versions int64, less store.Stored, err error) {
 	for i, of := range [][]uuid.UUID{notes, past} {
 		if len(of) == 0 {
 			continue
 		}
-		ended, live := "", " AND NOT x.deleted"
+		ended, live, told := "", " AND NOT x.deleted", ""
 		if i == 1 {
-			live = ""
+			told = " AND x.attributes IS NOT NULL"
 			ended = " AND x.to_rev <> " + openEnd // not the condition of the index of ended versions
 		}
 		rows := func(columns, table, id, ended string) string {
@@ -28,19 +29,22 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 		args := []any{tenantID, layer, of}
 		found, err := collect(ctx, q, rows("x.bytes, x.id", "notes", "id", ended+live), args, func(row store.Scanner) (v memory.Version, err error) {
 			var open, bytes int64
-			err = row.Scan(&v.Layer, &bytes, &v.Note, &v.From, &open)
-			less.Notes, less.Bytes = less.Notes+open, less.Bytes+bytes
+			if err = row.Scan(&v.Layer, &bytes, &v.Note, &v.From, &open); err == nil && (i == 0 || !slices.Contains(kept, v)) {
+				versions, less.Notes, less.Bytes = versions+1, less.Notes+open, less.Bytes+bytes
+			}
 			return v, err
 		})
 		if err != nil {
 			return 0, less, err
 		}
-		versions += int64(len(found))
+		if i == 1 {
+			found = slices.DeleteFunc(found, func(v memory.Version) bool { return slices.Contains(kept, v) })
+		}
 		for _, v := range found {
 			_ = q.DeleteNote(ctx, tenantID, v) // goes with the next statement
 		}
 		for _, end := range []string{"source", "target"} {
-			links, err := collect(ctx, q, rows("x.source, x.relation, x.target", "links", end, ended), args, func(row store.Scanner) (l memory.Link, err error) {
+			links, err := collect(ctx, q, rows("x.source, x.relation, x.target", "links", end, ended+told), args, func(row store.Scanner) (l memory.Link, err error) {
 				var open int64
 				err = row.Scan(&l.Layer, &l.Source, &l.Relation, &l.Target, &l.From, &open)
 				less.Links += open
@@ -54,6 +58,11 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 			}
 		}
 	}
+	for _, id := range past {
+		q.later(meets("notes", "n.id = x.id")+" AND x.id = $3", tenantID, layer, id)
+		q.later(meets("links", sameLink)+" AND x.source = $3", tenantID, layer, id)
+		q.later(meets("links", sameLink)+" AND x.target = $3", tenantID, layer, id)
+	}
 	if err := q.keepTombstones(ctx, tenantID, layer, notes, &versions); err != nil {
 		return 0, less, err
 	}
@@ -62,6 +71,14 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 	}
 	return versions, less, nil
 }
+
+// meets is the text by which rows of a table end where the next ones of the same key begin, without those that were between them.
+func meets(table, same string) string {
+	return "UPDATE " + table + " x SET to_rev = (SELECT min(n.from_rev) FROM " + table + " n WHERE n.tenant = $1 AND n.layer = $2 AND " + same + " AND n.from_rev > x.from_rev)" +
+		" WHERE x.tenant = $1 AND x.layer = $2 AND x.to_rev <> " + openEnd
+}
+
+const sameLink = "n.source = x.source AND n.relation = x.relation AND n.target = x.target"
 
 // keepTombstones makes the tombstones of notes those of erased ones, and counts them.
 func (q *session) keepTombstones(ctx context.Context, tenantID, layer uuid.UUID, notes []uuid.UUID, n *int64) error {

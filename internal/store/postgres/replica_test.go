@@ -152,7 +152,7 @@ func TestReplica(t *testing.T) {
 	r.psqlAt(r.standby, "SELECT pg_wal_replay_pause()")
 	until(t, "the standby pauses", func() bool { return r.paused() })
 	old := r.open(t)
-	if _, err := r.EraseNotes(t.Context(), r.scope, r.collection, []uuid.UUID{secret.ID}, nil, memory.AuditEntry{Action: "note.erase"}); err != nil {
+	if _, err := r.EraseNotes(t.Context(), r.scope, r.collection, memory.Erasing{Notes: []uuid.UUID{secret.ID}}, memory.AuditEntry{Action: "note.erase"}); err != nil {
 		t.Fatal(err)
 	}
 	want("erased while the standby waits", r.open(t), false, 1, "one") // with no new revision

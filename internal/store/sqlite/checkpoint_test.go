@@ -117,7 +117,7 @@ func TestErasedIsInNoFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.EraseNotes(t.Context(), d.scope, d.collection, []uuid.UUID{id}, nil, memory.AuditEntry{Action: "note.erase"}); err != nil {
+	if _, err := d.EraseNotes(t.Context(), d.scope, d.collection, memory.Erasing{Notes: []uuid.UUID{id}}, memory.AuditEntry{Action: "note.erase"}); err != nil {
 		t.Fatal(err)
 	}
 	end, look := time.After(20*time.Second), time.NewTicker(50*time.Millisecond)

@@ -3,16 +3,29 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
 // EraseVersions implements store.NoteErasure.
-func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID) (versions int64, less store.Stored, err error) {
+func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID, kept []memory.Version) (versions int64, less store.Stored, err error) {
 	const of = " IN (SELECT unhex(value) FROM json_each(?3))"
 	const closed = " AND to_rev < 9223372036854775807"
+	const told = " AND attributes <> ''"
+	const unkept = " AND lower(hex(id)) || ' ' || from_rev NOT IN (SELECT value FROM json_each(?4))"
+	keys := make([]string, len(kept))
+	for i, v := range kept {
+		keys[i] = fmt.Sprintf("%x %d", v.Note[:], v.From)
+	}
+	list, err := store.Document("versions", keys)
+	if err != nil {
+		return 0, less, err
+	}
 	const open = " RETURNING to_rev = 9223372036854775807 AND deleted = 0"
 	for _, t := range []struct {
 		text  string
@@ -24,14 +37,21 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 		{"UPDATE notes AS x SET state = '" + string(store.StateErased) + "' WHERE tenant = ?1 AND layer = ?2 AND deleted = 1 AND NOT " + erased + " AND id" + of + open + ", 0", notes, &less.Notes},
 		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND source" + of + open + ", 0", notes, &less.Links},
 		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND target" + of + open + ", 0", notes, &less.Links},
-		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND source" + of + closed + open + ", 0", past, &less.Links},
-		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND target" + of + closed + open + ", 0", past, &less.Links},
+		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND source" + of + closed + told + open + ", 0", past, &less.Links},
+		{"DELETE FROM links WHERE tenant = ?1 AND layer = ?2 AND target" + of + closed + told + open + ", 0", past, &less.Links},
 		{"DELETE FROM usage WHERE tenant = ?1 AND layer = ?2 AND note" + of + " RETURNING 0, 0", notes, new(int64)},
-		{`DELETE FROM vectors WHERE tenant = ?1 AND layer = ?2 AND note` + of + ` AND EXISTS (SELECT 1 FROM notes n WHERE n.tenant = vectors.tenant AND n.layer = vectors.layer
- AND n.id = vectors.note AND n.from_rev = vectors.from_rev AND n.to_rev < 9223372036854775807) RETURNING 0, 0`, past, new(int64)},
-		{"DELETE FROM notes WHERE tenant = ?1 AND layer = ?2 AND id" + of + closed + open + ", bytes", past, &less.Notes},
+		{"DELETE FROM notes WHERE tenant = ?1 AND layer = ?2 AND deleted = 0 AND id" + of + closed + unkept + open + ", bytes", past, &less.Notes},
+		{meets("notes", "n.id = notes.id") + " AND id" + of + closed + " RETURNING 0, 0", past, new(int64)},
+		{meets("links", sameLink) + " AND source" + of + closed + " RETURNING 0, 0", past, new(int64)},
+		{meets("links", sameLink) + " AND target" + of + closed + " RETURNING 0, 0", past, new(int64)},
+		{"DELETE FROM vectors WHERE tenant = ?1 AND layer = ?2 AND note" + of + ` AND NOT EXISTS (SELECT 1 FROM notes n WHERE n.tenant = vectors.tenant
+ AND n.layer = vectors.layer AND n.id = vectors.note AND n.from_rev = vectors.from_rev) RETURNING 0, 0`, past, new(int64)},
 	} {
-		err := q.each(ctx, t.text, []any{tenantID, layer, ids(t.notes)}, func(rows *sql.Rows) error {
+		args := []any{tenantID, layer, ids(t.notes)}
+		if strings.Contains(t.text, unkept) {
+			args = append(args, list)
+		}
+		err := q.each(ctx, t.text, args, func(rows *sql.Rows) error {
 			var open, bytes int64
 			err := rows.Scan(&open, &bytes)
 			*t.open += open
@@ -46,6 +66,14 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 	}
 	return versions, less, nil
 }
+
+// meets is the text by which rows of a table end where the next ones of the same key begin, without those that were between them.
+func meets(table, same string) string {
+	return "UPDATE " + table + " SET to_rev = (SELECT MIN(n.from_rev) FROM " + table + " n WHERE n.tenant = ?1 AND n.layer = ?2 AND " + same + " AND n.from_rev > " + table + ".from_rev)" +
+		" WHERE tenant = ?1 AND layer = ?2"
+}
+
+const sameLink = "n.source = links.source AND n.relation = links.relation AND n.target = links.target"
 
 // named is the condition that a text has one of the ids ?3.
 func named(column string) string {

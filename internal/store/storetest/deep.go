@@ -237,7 +237,7 @@ func mergeReads(_ *testing.T, w *world) {
 	}
 	base, fork := w.view(c.ID), w.view(f.ID)
 	w.delete(c.ID, n.ID)
-	must(w.EraseNotes(w.ctx, w.all, c.ID, []uuid.UUID{n.ID}, nil, memory.AuditEntry{Action: "note.erase"}))(w.t)
+	must(w.EraseNotes(w.ctx, w.all, c.ID, memory.Erasing{Notes: []uuid.UUID{n.ID}}, memory.AuditEntry{Action: "note.erase"}))(w.t)
 	for _, reads := range [][]memory.View{{base, w.view(f.ID)}, {w.view(c.ID), fork}} {
 		err := merge(c.ID, reads...)
 		w.assertf(errors.Is(err, memory.ErrMoved) && !ran, "erased since: %v", err)
@@ -266,7 +266,7 @@ func eraseProposals(_ *testing.T, w *world) {
 	propose(f.ID, stays)
 	propose(g.ID, n)
 	w.delete(f.ID, n.ID)
-	out := must(w.EraseNotes(w.ctx, w.all, f.ID, []uuid.UUID{n.ID}, nil, memory.AuditEntry{Action: "note.erase"}))(w.t)
+	out := must(w.EraseNotes(w.ctx, w.all, f.ID, memory.Erasing{Notes: []uuid.UUID{n.ID}}, memory.AuditEntry{Action: "note.erase"}))(w.t)
 	left := must(w.ListReviews(w.ctx, w.all, memory.ReviewQuery{Collection: c.ID}))(w.t)
 	w.assertf(out.Reviews == 1 && len(left) == 2, "%d were erased, %d are left", out.Reviews, len(left))
 	for _, r := range left {

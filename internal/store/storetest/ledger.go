@@ -176,7 +176,7 @@ func usageIsCounted(t *testing.T, w *world) {
 		case did == 10:
 			id := notes[rng.IntN(len(notes))].ID
 			w.delete(c, id)
-			must(w.EraseNotes(w.ctx, w.all, c, []uuid.UUID{id}, nil, memory.AuditEntry{Action: "note.erase"}))(t)
+			must(w.EraseNotes(w.ctx, w.all, c, memory.Erasing{Notes: []uuid.UUID{id}}, memory.AuditEntry{Action: "note.erase"}))(t)
 		case did == 11 && len(all) < 6:
 			all = append(all, w.mustFork(c, -1, name()).ID)
 		case did == 12 && len(all) < 6:

@@ -231,7 +231,7 @@ func flattenErase(_ *testing.T, w *world) {
 	w.assertf(len(w.view(last).Layers) == 1, "the largest holds all")
 	w.noError(errOf(w.DeleteCollection(w.ctx, w.all, middle, true, memory.AuditEntry{})))
 	w.delete(c.ID, secret.ID)
-	out := must(w.EraseNotes(w.ctx, w.all, c.ID, []uuid.UUID{secret.ID}, nil, memory.AuditEntry{Action: "note.erase"}))(w.t)
+	out := must(w.EraseNotes(w.ctx, w.all, c.ID, memory.Erasing{Notes: []uuid.UUID{secret.ID}}, memory.AuditEntry{Action: "note.erase"}))(w.t)
 	w.assertf(slices.Contains(out.Layers, last), "erased from %v", out.Layers)
 	w.wantFault(errOf(w.History(w.ctx, w.all, w.view(last), secret.ID, 0, 0)), fault.NotFound)
 	_, seen := w.get(w.view(ids[3]), inMiddle.ID)

@@ -183,7 +183,7 @@ func reachTable() map[string]reachCase {
 			return errOf(w.Write(w.ctx, s, g.collection, memory.WriteOptions{}, func(context.Context, memory.Tx) error { return errVisible }))
 		}),
 		"EraseNotes": both(func(w *world, s tenant.Scope, g targets) error {
-			return errOf(w.EraseNotes(w.ctx, s, g.collection, nil, []uuid.UUID{g.note}, memory.AuditEntry{Action: "note.erase"}))
+			return errOf(w.EraseNotes(w.ctx, s, g.collection, memory.Erasing{Past: []uuid.UUID{g.note}}, memory.AuditEntry{Action: "note.erase"}))
 		}),
 		"AddVectors": both(func(w *world, s tenant.Scope, g targets) error {
 			return w.AddVectors(w.ctx, s, g.view, otherEmbedder, []memory.VersionVector{{Version: memory.Version{Layer: g.collection, Note: g.note, From: 1}, Vector: []float32{1}}})

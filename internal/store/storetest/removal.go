@@ -18,6 +18,7 @@ func removalCases() []testCase {
 	return []testCase{
 		{"Erase", eraseNotes},
 		{"ErasePast", erasePast},
+		{"ErasePastShown", erasePastShown},
 		{"Delete", deleteCollection},
 		{"LayerStates", layerStates},
 		{"Materialize", materializeForks},
@@ -95,7 +96,7 @@ func layerStates(_ *testing.T, w *world) {
 	w.assertf(len(must(w.LayerStates(w.ctx, w.all, nil))(w.t)) == 0, "none were asked for")
 	n := w.add(erased.ID, "mark")
 	w.delete(erased.ID, n.ID)
-	w.noError(errOf(w.EraseNotes(w.ctx, w.all, erased.ID, []uuid.UUID{n.ID}, nil, memory.AuditEntry{Action: "note.erase"})))
+	w.noError(errOf(w.EraseNotes(w.ctx, w.all, erased.ID, memory.Erasing{Notes: []uuid.UUID{n.ID}}, memory.AuditEntry{Action: "note.erase"})))
 	job := uuid.New()
 	w.write(c.ID, func(tx memory.Tx) error { return tx.SetEmbedder(w.ctx, "another", dim, job) })
 	w.clock.Advance(2 * time.Hour)
@@ -292,10 +293,10 @@ func eraseNotes(_ *testing.T, w *world) {
 		return err
 	})
 	entry := memory.AuditEntry{Action: "note.erase", Target: a.ID.String()}
-	w.wantFault(errOf(w.EraseNotes(w.ctx, w.all, c.ID, []uuid.UUID{a.ID}, nil, entry)), fault.Conflict)
+	w.wantFault(errOf(w.EraseNotes(w.ctx, w.all, c.ID, memory.Erasing{Notes: []uuid.UUID{a.ID}}, entry)), fault.Conflict)
 	w.delete(c.ID, a.ID)
 	before := w.view(c.ID)
-	out := must(w.EraseNotes(w.ctx, w.all, c.ID, []uuid.UUID{a.ID}, nil, entry))(w.t)
+	out := must(w.EraseNotes(w.ctx, w.all, c.ID, memory.Erasing{Notes: []uuid.UUID{a.ID}}, entry))(w.t)
 	w.assertf(out.Versions == 4 && out.Reviews == 1 && out.Jobs == 2, "erased: %+v", out)
 	w.assertf(len(out.Layers) == 4 && out.Layers[0] == c.ID, "layers: %v", out.Layers)
 	for _, id := range []uuid.UUID{c.ID, f.ID, g.ID, other.ID} {
@@ -326,9 +327,9 @@ func eraseNotes(_ *testing.T, w *world) {
 		removed := slices.Contains(change.Notes, memory.NoteChange{Note: a.ID, Change: memory.ChangeRemoved})
 		w.assertf(removed == (change.Revision == before.At), "change %d is %+v", revision, change)
 	}
-	again := must(w.EraseNotes(w.ctx, w.all, c.ID, []uuid.UUID{a.ID}, nil, entry))(w.t)
+	again := must(w.EraseNotes(w.ctx, w.all, c.ID, memory.Erasing{Notes: []uuid.UUID{a.ID}}, entry))(w.t)
 	w.assertf(again.Versions == 0, "erased again: %+v", again)
-	w.wantFault(errOf(w.EraseNotes(w.ctx, w.bobS, w.collectionOf(w.alice.ID, "alices").ID, []uuid.UUID{a.ID}, nil, entry)), fault.NotFound)
+	w.wantFault(errOf(w.EraseNotes(w.ctx, w.bobS, w.collectionOf(w.alice.ID, "alices").ID, memory.Erasing{Notes: []uuid.UUID{a.ID}}, entry)), fault.NotFound)
 }
 
 // clearJobs: ended jobs lose a result that has a text as JSON writes it, and keep one that has not.
@@ -356,16 +357,18 @@ func erasePast(_ *testing.T, w *world) {
 	b := w.put(c.ID, memory.Note{Content: "linked"})
 	w.link(c.ID, b.ID, a.ID)
 	linked := w.view(c.ID).At
-	w.write(c.ID, func(tx memory.Tx) error {
-		link := memory.LinkID{Source: b.ID, Target: a.ID, Relation: memory.RelatedTo}
-		_, err := tx.Link(w.ctx, memory.Link{LinkID: link, Confidence: 0.7})
-		return err
-	})
+	for _, of := range []map[string]any{{"says": "mark"}, nil} {
+		w.write(c.ID, func(tx memory.Tx) error {
+			link := memory.LinkID{Source: b.ID, Target: a.ID, Relation: memory.RelatedTo}
+			_, err := tx.Link(w.ctx, memory.Link{LinkID: link, Confidence: 0.7, Attributes: of})
+			return err
+		})
+	}
 	then, now := w.mustFork(c.ID, 1, "then"), w.mustFork(c.ID, -1, "now")
 	w.write(now.ID, func(tx memory.Tx) error {
 		return errOf(tx.Unlink(w.ctx, memory.LinkID{Source: b.ID, Target: a.ID, Relation: memory.RelatedTo}))
 	})
-	out := must(w.EraseNotes(w.ctx, w.all, c.ID, nil, []uuid.UUID{a.ID}, memory.AuditEntry{Action: "note.erase"}))(w.t)
+	out := must(w.EraseNotes(w.ctx, w.all, c.ID, memory.Erasing{Past: []uuid.UUID{a.ID}}, memory.AuditEntry{Action: "note.erase"}))(w.t)
 	w.assertf(out.Versions == 1 && len(out.Layers) == 3, "erased: %+v", out)
 	w.assertf(len(w.contents(w.view(then.ID))) == 0, "a fork of before shows %v", w.contents(w.view(then.ID)))
 	got, ok := w.get(w.view(c.ID), a.ID)
@@ -373,5 +376,54 @@ func erasePast(_ *testing.T, w *world) {
 	past := must(w.History(w.ctx, w.all, w.view(c.ID), a.ID, 0, 0))(w.t)
 	w.assertf(len(past) == 1 && len(w.contents(w.viewAt(c.ID, 1))) == 0, "its past is %+v", past)
 	links := w.links(w.view(c.ID), a.ID)
-	w.assertf(len(links) == 1 && links[0].Confidence == 0.7 && len(w.links(w.viewAt(c.ID, linked), a.ID)) == 0, "its links are %+v", links)
+	w.assertf(len(links) == 1 && links[0].Confidence == 0.7, "its links are %+v", links)
+	for at := linked; at <= linked+1; at++ {
+		links := w.links(w.viewAt(c.ID, at), a.ID)
+		w.assertf(len(links) == 1 && len(links[0].Attributes) == 0, "a link without words stays, others do not: %+v", links)
+	}
+}
+
+// erasePastShown: of a note that stays, a fork shows what it showed, or what it showed without the words, however deep the fork is, also
+// when it holds a copy of the log. What only the past of the collection shows is gone.
+func erasePastShown(_ *testing.T, w *world) {
+	c := w.collection("c")
+	note := func(id uuid.UUID, content string, at int) memory.Note {
+		v := make([]float32, dim)
+		v[at] = 1
+		return memory.Note{ID: id, Content: content, Vector: v, Tokens: tokens(1, 1)}
+	}
+	a, first := w.put(c.ID, note(uuid.Nil, "plain", 0)), w.mustFork(c.ID, -1, "first").ID
+	told := w.put(c.ID, note(a.ID, "mark, but innocent", 1))
+	second := w.chain(c.ID, memory.MaxLineage, memory.MaxLineage)
+	gone := w.put(c.ID, note(uuid.Nil, "only mark", 1))
+	third, other := w.mustFork(c.ID, -1, "third").ID, w.mustFork(c.ID, -1, "other").ID
+	w.put(c.ID, note(gone.ID, "now", 2))
+	w.put(c.ID, note(a.ID, "now", 2))
+	w.put(other, note(a.ID, "of others", 3))
+	of := w.mustFork(other, -1, "of").ID
+	w.put(other, note(a.ID, "of others again", 3))
+	deep := second[len(second)-1]
+	w.noError(w.FlattenLineage(w.ctx, w.all, deep))
+	w.assertf(len(w.view(deep).Layers) == 1, "it is not flattened")
+	clean := note(a.ID, "innocent", 3)
+	clean.From = told.From
+	rev := w.head(c.ID)
+	must(w.EraseNotes(w.ctx, w.all, c.ID, memory.Erasing{Past: []uuid.UUID{a.ID, gone.ID}, Kept: []memory.Note{a, clean}}, memory.AuditEntry{Action: "note.erase"}))(w.t)
+	for id, want := range map[uuid.UUID]string{first: "plain", second[1]: "innocent", deep: "innocent", third: "innocent", c.ID: "now", other: "of others again", of: "of others"} {
+		v := w.view(id)
+		n, ok := w.get(v, a.ID)
+		w.assertf(ok == (want != "") && n.Content == want && (!ok || len(n.Vector) == dim), "%s shows %q, not %q", v.Collection.Name, n.Content, want)
+		counts := must(w.Counts(w.ctx, w.all, v))(w.t)
+		w.assertf(int(counts.Notes) == len(w.contents(v)), "counts %d of %v", counts.Notes, w.contents(v))
+		for i := range v.Layers {
+			must(w.Log(w.ctx, w.all, v, i, 0, embedder, func(r memory.LogRow) error {
+				w.assertf(!strings.Contains(r.Note.Content, "mark"), "the log of %s still has %+v", v.Collection.Name, r)
+				return nil
+			}))(w.t)
+		}
+	}
+	_, shown := w.get(w.view(third), gone.ID)
+	w.assertf(!shown && !slices.Contains(w.contents(w.viewAt(c.ID, gone.From)), gone.Content) && w.head(c.ID) == rev, "what only the past shows is gone")
+	problems := must(w.Verify(w.ctx))(w.t)
+	w.assertf(len(problems) == 0, "the store is wrong: %v", problems)
 }
