@@ -6,7 +6,7 @@ func Budgets() map[string]int {
 	return map[string]int{
 		"cmd":                                       1050,
 		"cmd/eval":                                  1350,
-		"internal/cli":                              7300,
+		"internal/cli":                              7060,
 		"internal/app":                              4100,
 		"internal/config":                           1030,
 		"internal/api":                              11150,

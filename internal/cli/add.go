@@ -74,9 +74,7 @@ func (c *cli) add() *cobra.Command {
 			}
 			c.errs.done()
 			if kinds := header.Get(headerRedacted); kinds != "" {
-				if err := c.errs.line("taken out before it was stored: %s", clean(kinds)); err != nil {
-					return err
-				}
+				c.errs.line("taken out before it was stored: %s", clean(kinds))
 			}
 			if c.asJSON() {
 				return c.out.json(raw)
@@ -100,9 +98,7 @@ func (s *screen) added(got slipbox.NoteCreated) error {
 		what = "known"
 	}
 	if got.Note.State == "evolved" {
-		if err := s.details(0, strings.Join(got.Note.Keywords, ", "), count(len(got.Note.Links), "link", "links")); err != nil {
-			return err
-		}
+		s.details(0, strings.Join(got.Note.Keywords, ", "), count(len(got.Note.Links), "link", "links"))
 	}
 	return s.details(0, what, got.Note.ID)
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -85,9 +84,7 @@ func (s *chatting) talk(ctx context.Context) error {
 		ended <- in.Err()
 	}()
 	for {
-		if _, err := io.WriteString(s.errs.w, s.errs.bold("> ")); err != nil {
-			return err
-		}
+		s.errs.write(s.errs.bold("> "))
 		select {
 		case line := <-lines:
 			if line = strings.TrimSpace(line); line == "" {
@@ -98,9 +95,7 @@ func (s *chatting) talk(ctx context.Context) error {
 				if ctx.Err() != nil {
 					return err
 				}
-				if err := s.errs.line("%s", err); err != nil {
-					return err
-				}
+				s.errs.line("%s", err)
 			}
 		case err := <-ended:
 			return errors.Join(err, s.errs.line(""))

@@ -70,6 +70,7 @@ func New(stdout, stderr io.Writer) *cobra.Command {
 	f.BoolVar(&c.json, "json", false, "print JSON, also on a terminal")
 	f.BoolVar(&c.text, "text", false, "print text, also in a pipe (COLUMNS: its width; default 80)")
 	root.MarkFlagsMutuallyExclusive("json", "text")
+	root.PersistentPostRunE = func(*cobra.Command, []string) error { return cmp.Or(c.out.err, c.errs.err) }
 	root.AddCommand(c.login(), c.add(), c.search(), c.chat(), c.fork(), c.diff(), c.merge(), c.rollback(), c.review(), c.snapshot(), c.blame(), c.experiment(), c.list(), c.notes(), c.facts(), c.history(),
 		c.changes(), c.webhook(), c.remove(), c.imports(), c.export(), c.file(), c.watch(), c.hook())
 	c.completion(root)

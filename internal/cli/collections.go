@@ -85,32 +85,18 @@ func externalOf(ids map[string]string) (*slipbox.External, error) {
 // cloned makes a fork, or the whole copy, and says what was made.
 func (c *cli) cloned(cmd *cobra.Command, to *client, r request, whole bool) error {
 	if whole {
-		var got slipbox.CloneAccepted
-		raw, _, err := to.get(cmd.Context(), r, &got)
-		if err != nil {
-			return err
+		return answered(cmd, c, to, r, func(got *slipbox.CloneAccepted) error {
+			return c.out.details(0, "copies "+got.Collection.Name, "slipbox watch "+got.Job.ID)
+		})
+	}
+	return answered(cmd, c, to, r, func(got *slipbox.Collection) error {
+		from := ""
+		if got.Parent != nil {
+			from = "at revision " + strconv.FormatInt(got.Parent.Revision, 10)
 		}
-		if c.asJSON() {
-			return c.out.json(raw)
-		}
-		return c.out.details(0, "copies "+got.Collection.Name, "slipbox watch "+got.Job.ID)
-	}
-	var got slipbox.Collection
-	raw, _, err := to.get(cmd.Context(), r, &got)
-	if err != nil {
-		return err
-	}
-	if c.asJSON() {
-		return c.out.json(raw)
-	}
-	from := ""
-	if got.Parent != nil {
-		from = "at revision " + strconv.FormatInt(got.Parent.Revision, 10)
-	}
-	if err := c.out.text("", got.Name); err != nil {
-		return err
-	}
-	return c.out.details(0, from, got.ID)
+		c.out.text("", got.Name)
+		return c.out.details(0, from, got.ID)
+	})
 }
 
 func (c *cli) facts() *cobra.Command {
@@ -129,11 +115,8 @@ func (c *cli) facts() *cobra.Command {
 			if len(args) > 0 {
 				query.Set("subject", args[0])
 			}
-			for name, value := range map[string]string{"relation": relation, "valid_at": validAt} {
-				if value != "" {
-					query.Set(name, value)
-				}
-			}
+			choose(query, "relation", relation)
+			choose(query, "valid_at", validAt)
 			if past {
 				query.Set("valid", "any")
 			}
@@ -164,9 +147,7 @@ func (s *screen) fact(f slipbox.Fact) error {
 	if f.Contested != nil && *f.Contested {
 		contested = "contested"
 	}
-	if err := s.text("", strings.Join([]string{f.Subject, strings.ReplaceAll(f.Relation, "_", " "), f.Object}, " ")); err != nil {
-		return err
-	}
+	s.text("", strings.Join([]string{f.Subject, strings.ReplaceAll(f.Relation, "_", " "), f.Object}, " "))
 	return s.details(2, since, until, contested, "confidence "+strconv.FormatFloat(f.Confidence, 'f', 2, 64))
 }
 
@@ -201,16 +182,8 @@ func (c *cli) history() *cobra.Command {
 
 // version prints a version with what is new against the one before; nil: it is the first that is shown.
 func (s *screen) version(e slipbox.HistoryEntry, before *slipbox.Note) error {
-	trigger := ""
-	if e.Trigger != nil {
-		trigger = "because of " + *e.Trigger
-	}
-	if err := s.line("%s", s.bold(fmt.Sprintf("revision %d", e.Revision)+"  "+clean(e.Cause))); err != nil {
-		return err
-	}
-	if err := s.details(2, when(&e.ChangedAt), "by "+e.Actor, trigger); err != nil {
-		return err
-	}
+	s.line("%s", s.bold(fmt.Sprintf("revision %d", e.Revision)+"  "+clean(e.Cause)))
+	s.details(2, when(&e.ChangedAt), "by "+e.Actor, after("because of ", e.Trigger))
 	if e.Note == nil {
 		return s.text("  ", "deleted")
 	}
@@ -227,17 +200,13 @@ func (s *screen) version(e slipbox.HistoryEntry, before *slipbox.Note) error {
 			continue
 		}
 		if f.was != "" {
-			if err := s.text("  - ", f.name+f.was); err != nil {
-				return err
-			}
+			s.text("  - ", f.name+f.was)
 		}
 		if f.is != "" {
-			if err := s.text("  + ", f.name+f.is); err != nil {
-				return err
-			}
+			s.text("  + ", f.name+f.is)
 		}
 	}
-	return nil
+	return s.err
 }
 
 func links(n slipbox.Note) string {

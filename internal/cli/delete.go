@@ -28,9 +28,7 @@ func (c *cli) remove() *cobra.Command {
 			"  slipbox delete --erase --sources delete 01a209ee-4f42-78fb-9893-5cff446707b3",
 		Args: command.OneArg("the id of a note (`slipbox search` prints it)"),
 		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
-			if sources != "" {
-				query.Set("sources", sources)
-			}
+			choose(query, "sources", sources)
 			if erase {
 				query.Set("erase", "true")
 			}
@@ -61,14 +59,10 @@ func (c *cli) removed(note string, report json.RawMessage, said []string) error 
 		if !c.asJSON() {
 			return c.out.line("deleted %s", clean(note))
 		}
-		raw, err := json.Marshal(struct {
+		return c.out.value(struct {
 			Deleted string   `json:"deleted"`
 			Sources []string `json:"sources,omitempty"`
 		}{note, said})
-		if err != nil {
-			return err
-		}
-		return c.out.json(raw)
 	}
 	if c.asJSON() {
 		return c.out.json(report)
@@ -77,9 +71,7 @@ func (c *cli) removed(note string, report json.RawMessage, said []string) error 
 	if err := json.Unmarshal(report, &got); err != nil {
 		return err
 	}
-	if err := c.out.line("erased %s", count(len(got.Erased), "note", "notes")); err != nil {
-		return err
-	}
+	c.out.line("erased %s", count(len(got.Erased), "note", "notes"))
 	details := []string{fmt.Sprintf("%d versions", got.Versions), count(len(got.Rewritten), "note keeps", "notes keep") + " the current version only"}
 	if n := len(got.Waiting); n > 0 {
 		details = append(details, "summaries are made again first (`slipbox watch`)")

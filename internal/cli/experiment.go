@@ -249,11 +249,7 @@ func (x *experiment) run(ctx context.Context) (err error) {
 	}
 	x.errs.done()
 	if x.asJSON() {
-		raw, err := json.Marshal(out)
-		if err != nil {
-			return err
-		}
-		return x.out.json(raw)
+		return x.out.value(out)
 	}
 	return x.report(&out)
 }
@@ -503,37 +499,27 @@ func (x *experiment) report(o *outcome) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if err := x.out.line("%s, %s", count(o.Turns, "turn", "turns"), cmp.Or(count(o.Questions, "question", "questions"), "no questions")); err != nil {
-		return err
-	}
+	x.out.line("%s, %s", count(o.Turns, "turn", "turns"), cmp.Or(count(o.Questions, "question", "questions"), "no questions"))
 	for i, row := range strings.Split(strings.TrimRight(table.String(), "\n"), "\n") {
 		name := "variant"
 		if i > 0 {
 			name = clean(o.Variants[i-1].Name)
 		}
-		if err := x.out.line("%s  %s", strings.TrimRight(row, " "), name); err != nil {
-			return err
-		}
+		x.out.line("%s  %s", strings.TrimRight(row, " "), name)
 	}
 	for i := range o.Variants {
 		v := &o.Variants[i]
 		for _, remark := range v.Remarks {
-			if err := x.out.text(v.Name+": ", remark); err != nil {
-				return err
-			}
+			x.out.text(v.Name+": ", remark)
 		}
 		if v.Collection != "" {
-			if err := x.out.text(v.Name+": ", "is kept as "+v.Collection); err != nil {
-				return err
-			}
+			x.out.text(v.Name+": ", "is kept as "+v.Collection)
 		}
 	}
 	for i := range o.Differences {
-		if err := x.differs(&o.Differences[i]); err != nil {
-			return err
-		}
+		x.differs(&o.Differences[i])
 	}
-	return nil
+	return x.out.err
 }
 
 func number(n *float64, digits int) string {

@@ -139,20 +139,15 @@ func (d *difference) pairLinks(links []slipbox.LinkChange, pairs map[string]stri
 }
 
 // differs prints what one variant knows otherwise than the first.
-func (x *experiment) differs(d *difference) error {
+func (x *experiment) differs(d *difference) {
 	n := len(d.Notes) + len(d.Links)
 	head := fmt.Sprintf("%s against %s: %s, %s", d.Variant, d.Against,
 		cmp.Or(count(n, "difference", "differences"), "no differences"), cmp.Or(count(d.Same, "note says", "notes say"), "no note says")+" the same")
-	if err := x.out.line("\n%s", x.out.bold(clean(head))); err != nil {
-		return err
-	}
+	x.out.line("\n%s", x.out.bold(clean(head)))
 	notes := d.Notes[:min(len(d.Notes), x.limit)]
 	links := d.Links[:min(len(d.Links), x.limit-len(notes))]
-	if err := x.out.differences(notes, links); err != nil {
-		return err
-	}
+	x.out.differences(notes, links)
 	if n > len(notes)+len(links) || d.More {
-		return x.errs.line("there are more: --limit %d shows them", 4*x.limit)
+		x.errs.line("there are more: --limit %d shows them", 4*x.limit)
 	}
-	return nil
 }

@@ -36,12 +36,8 @@ func (c *cli) export() *cobra.Command {
 			if format == "" && slices.Contains([]string{".md", ".markdown"}, strings.ToLower(filepath.Ext(file))) {
 				format = "markdown"
 			}
-			if format != "" {
-				query.Set("format", format)
-			}
-			if asOf != "" {
-				query.Set("as_of", asOf)
-			}
+			choose(query, "format", format)
+			choose(query, "as_of", asOf)
 			if file == "" && c.out.terminal {
 				return errors.New("name a FILE, or pipe the output into a program")
 			}

@@ -100,10 +100,8 @@ func (f *feed) follow(ctx context.Context) error {
 		if n > 0 {
 			broken = 1
 		}
-		if err != nil {
-			if !temporary(err) || broken >= tries {
-				return err
-			}
+		if err != nil && (!temporary(err) || broken >= tries) {
+			return err
 		}
 		if err := rest(ctx, firstPause<<min(broken-1, tries)); err != nil {
 			return err
@@ -124,23 +122,15 @@ func (f *feed) show(raw json.RawMessage) error {
 	if f.asJSON() {
 		return f.out.json(raw)
 	}
-	if err := f.out.line("%s", f.out.bold(fmt.Sprintf("revision %d  %s", ch.Revision, clean(ch.Cause)))); err != nil {
-		return err
-	}
-	if err := f.out.details(2, when(&ch.At), "by "+ch.Actor); err != nil {
-		return err
-	}
+	f.out.line("%s", f.out.bold(fmt.Sprintf("revision %d  %s", ch.Revision, clean(ch.Cause))))
+	f.out.details(2, when(&ch.At), "by "+ch.Actor)
 	for _, n := range ch.Notes {
-		if err := f.out.line("  %snote %s", marks[string(n.Change)], n.ID); err != nil {
-			return err
-		}
+		f.out.line("  %snote %s", marks[string(n.Change)], n.ID)
 	}
 	for i := range ch.Links {
-		if err := f.out.link("  ", &ch.Links[i]); err != nil {
-			return err
-		}
+		f.out.link("  ", &ch.Links[i])
 	}
-	return nil
+	return f.out.err
 }
 
 const webhooks = "/v1/webhooks"
@@ -180,7 +170,7 @@ func (c *cli) createWebhook() *cobra.Command {
 			for _, e := range events {
 				ask.Events = append(ask.Events, slipbox.WebhookEvent(e))
 			}
-			return c.changeWebhook(cmd.Context(), to, request{Method: http.MethodPost, Path: webhooks, Body: ask})
+			return c.changeWebhook(cmd, to, request{Method: http.MethodPost, Path: webhooks, Body: ask})
 		}),
 	}
 	cmd.Flags().StringSliceVar(&events, "event", nil, "only this `event`, such as note.added; may be repeated")
@@ -192,37 +182,23 @@ func (c *cli) rotateWebhook() *cobra.Command {
 		Use: "rotate WEBHOOK", Short: "Make a new secret; calls are signed with both for a day", Args: command.OneArg("the id of a webhook"),
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
 			r := request{Method: http.MethodPatch, Path: webhooks + "/" + url.PathEscape(args[0]), Body: slipbox.WebhookPatch{RotateSecret: new(true)}}
-			return c.changeWebhook(cmd.Context(), to, r)
+			return c.changeWebhook(cmd, to, r)
 		}),
 	}
 }
 
 // changeWebhook sends a request whose answer has a secret.
-func (c *cli) changeWebhook(ctx context.Context, to *client, r request) error {
+func (c *cli) changeWebhook(cmd *cobra.Command, to *client, r request) error {
 	to.noRetry = true // the secret of a lost answer is lost
-	var got slipbox.Webhook
-	raw, _, err := to.get(ctx, r, &got)
-	if err != nil {
-		return err
-	}
-	if c.asJSON() {
-		return c.out.json(raw)
-	}
-	if err := c.out.webhook(&got); err != nil {
-		return err
-	}
-	return c.out.line("  secret: %s", clean(*cmp.Or(got.Secret, new(""))))
+	return answered(cmd, c, to, r, func(got *slipbox.Webhook) error {
+		c.out.webhook(got)
+		return c.out.line("  secret: %s", clean(*cmp.Or(got.Secret, new(""))))
+	})
 }
 
 func (s *screen) webhook(w *slipbox.Webhook) error {
-	if err := s.text("", w.URL); err != nil {
-		return err
-	}
-	of := "all collections"
-	if w.Collection != nil {
-		of = "collection " + *w.Collection
-	}
-	values := []string{w.ID, of}
+	s.text("", w.URL)
+	values := []string{w.ID, cmp.Or(after("collection ", w.Collection), "all collections")}
 	for _, e := range w.Events {
 		values = append(values, string(e))
 	}
@@ -233,11 +209,7 @@ func (c *cli) deleteWebhook() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete WEBHOOK", Short: "Delete a webhook", Args: command.OneArg("the id of a webhook"),
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			_, _, err := to.get(cmd.Context(), request{Method: http.MethodDelete, Path: webhooks + "/" + url.PathEscape(args[0])}, nil)
-			if err != nil {
-				return err
-			}
-			return c.errs.line("deleted %s", clean(args[0]))
+			return c.delete(cmd, to, webhooks+"/", args[0], nil)
 		}),
 	}
 }
@@ -249,9 +221,7 @@ func (c *cli) deliveries() *cobra.Command {
 		Use: "deliveries WEBHOOK", Short: "List what was sent, newest first", Args: command.OneArg("the id of a webhook"),
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
 			query := url.Values{}
-			if state != "" {
-				query.Set("state", state)
-			}
+			choose(query, "state", state)
 			return listed(cmd, c, to, webhooks+"/"+url.PathEscape(args[0])+"/deliveries", query, limit, "nothing was sent", c.out.delivery)
 		}),
 	}
@@ -261,9 +231,7 @@ func (c *cli) deliveries() *cobra.Command {
 }
 
 func (s *screen) delivery(d slipbox.Delivery) error {
-	if err := s.line("%s", s.bold(fmt.Sprintf("%s  %s", d.State, clean(d.Event)))); err != nil {
-		return err
-	}
+	s.line("%s", s.bold(fmt.Sprintf("%s  %s", d.State, clean(d.Event))))
 	status := ""
 	if d.Status != nil {
 		status = fmt.Sprintf("status %d", *d.Status)
@@ -282,15 +250,7 @@ func (c *cli) retryDelivery() *cobra.Command {
 		},
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
 			r := request{Method: http.MethodPost, Path: webhooks + "/" + url.PathEscape(args[0]) + "/deliveries/" + args[1] + "/retry"}
-			var got slipbox.Delivery
-			raw, _, err := to.get(cmd.Context(), r, &got)
-			if err != nil {
-				return err
-			}
-			if c.asJSON() {
-				return c.out.json(raw)
-			}
-			return c.out.line("it is sent again")
+			return answered(cmd, c, to, r, func(*slipbox.Delivery) error { return c.out.line("it is sent again") })
 		}),
 	}
 }

@@ -52,11 +52,9 @@ func (c *cli) diff() *cobra.Command {
 			if len(args) > 0 {
 				query.Set("against", args[0])
 			}
-			for name, value := range map[string]string{"at": at, "against_at": againstAt, "kind": kind} {
-				if value != "" {
-					query.Set(name, value)
-				}
-			}
+			choose(query, "at", at)
+			choose(query, "against_at", againstAt)
+			choose(query, "kind", kind)
 			return c.differs(cmd, to, path, query, limit)
 		}),
 	}
@@ -86,17 +84,17 @@ func (c *cli) differs(cmd *cobra.Command, to *client, path string, query url.Val
 		shown += len(page.Items) + len(page.Links)
 		switch {
 		case c.asJSON():
-			err = c.out.json(raw)
+			c.out.json(raw)
 		case shown == 0 && page.Cursor == "":
 			return c.errs.line("nothing differs")
 		default:
 			if first {
-				err = c.out.details(0, "from "+side(page.From), "to "+side(page.To))
+				c.out.details(0, "from "+side(page.From), "to "+side(page.To))
 			}
-			err = errors.Join(err, c.out.differences(page.Items, page.Links))
+			c.out.differences(page.Items, page.Links)
 		}
-		if err != nil || page.Cursor == "" {
-			return err
+		if c.out.err != nil || page.Cursor == "" {
+			return c.out.err
 		}
 		if shown >= limit {
 			return c.errs.line("there are more: --limit %d shows them", 4*limit)
@@ -112,18 +110,13 @@ func side(v slipbox.ViewRef) string {
 // marks are what a change of a note or link is shown by.
 var marks = map[string]string{"added": "+ ", "removed": "- ", "changed": "~ "}
 
-func (s *screen) differences(notes []noteChange, links []slipbox.LinkChange) error {
+func (s *screen) differences(notes []noteChange, links []slipbox.LinkChange) {
 	for _, n := range notes {
-		if err := s.difference(n); err != nil {
-			return err
-		}
+		s.difference(n)
 	}
 	for i := range links {
-		if err := s.link("", &links[i]); err != nil {
-			return err
-		}
+		s.link("", &links[i])
 	}
-	return nil
 }
 
 // link prints a change of a link, in one line: ids are not broken.
@@ -131,10 +124,8 @@ func (s *screen) link(indent string, l *slipbox.LinkChange) error {
 	return s.line("%s%slink %s %s %s", indent, marks[string(l.Change)], l.Source, clean(l.Relation), l.Target)
 }
 
-func (s *screen) difference(n noteChange) error {
-	if err := s.line("%s", s.bold(marks[n.Change]+"note "+clean(n.Note))); err != nil {
-		return err
-	}
+func (s *screen) difference(n noteChange) {
+	s.line("%s", s.bold(marks[n.Change]+"note "+clean(n.Note)))
 	fields := n.Fields
 	if len(fields) == 0 {
 		fields = []string{"content"}
@@ -144,28 +135,21 @@ func (s *screen) difference(n noteChange) error {
 		if name == "content" {
 			label = ""
 		}
-		if err := s.replaced(label, valueOf(n.Before, name), valueOf(n.After, name)); err != nil {
-			return err
-		}
+		s.replaced(label, valueOf(n.Before, name), valueOf(n.After, name))
 	}
-	return nil
 }
 
 // replaced prints what took the place of a value. Of texts of several lines it prints the lines that differ.
-func (s *screen) replaced(label, was, is string) error {
+func (s *screen) replaced(label, was, is string) {
 	d := diffmatchpatch.New()
 	a, b, lines := d.DiffLinesToRunes(was+"\n", is+"\n")
 	for _, part := range d.DiffCharsToLines(d.DiffMainRunes(a, b, false), lines) {
 		head := map[diffmatchpatch.Operation]string{diffmatchpatch.DiffDelete: "  - ", diffmatchpatch.DiffInsert: "  + "}[part.Type]
 		text := strings.TrimSuffix(part.Text, "\n")
-		if head == "" || text == "" {
-			continue
-		}
-		if err := s.text(head, label+text); err != nil {
-			return err
+		if head != "" && text != "" {
+			s.text(head, label+text)
 		}
 	}
-	return nil
 }
 
 // valueOf returns a field of a note as text; "" if it has none.
@@ -287,29 +271,21 @@ func ids(list []string) (out []string, err error) {
 
 // merged says what a merge has done, or would do.
 func (c *cli) merged(m *slipbox.MergeResult, dry bool) error {
-	if err := c.out.conflicts(m.Conflicts); err != nil {
-		return err
-	}
+	c.out.conflicts(m.Conflicts)
 	what := "merged"
 	if dry {
 		what = "would merge"
 	}
 	parts := []string{count(m.Merged.Notes, "note", "notes"), count(m.Merged.Links, "link", "links")}
 	if done := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " and "); done != "" {
-		if err := c.out.line("%s %s", what, done); err != nil {
-			return err
-		}
+		c.out.line("%s %s", what, done)
 	} else if m.Review == nil {
 		return c.errs.line("there is nothing to merge")
 	}
 	if m.Review != nil {
-		if err := c.out.line("%s in review", count(len(m.Review.Changes), "note is", "notes are")); err != nil {
-			return err
-		}
+		c.out.line("%s in review", count(len(m.Review.Changes), "note is", "notes are"))
 		if n := len(m.Replaced); n > 0 {
-			if err := c.out.line("in the place of %s", count(n, "earlier review", "earlier reviews")); err != nil {
-				return err
-			}
+			c.out.line("in the place of %s", count(n, "earlier review", "earlier reviews"))
 		}
 		id := m.Review.ID
 		return c.out.details(0, "review "+id, "slipbox review show "+id, "slipbox review approve "+id)
@@ -319,19 +295,15 @@ func (c *cli) merged(m *slipbox.MergeResult, dry bool) error {
 
 func (s *screen) conflicts(list []slipbox.MergeConflict) error {
 	for _, x := range list {
-		if err := s.line("%s", s.bold("conflict "+x.Note+"  "+clean(x.Field))); err != nil {
-			return err
-		}
+		s.line("%s", s.bold("conflict "+x.Note+"  "+clean(x.Field)))
 		for _, side := range []struct {
 			name  string
 			value any
 		}{{"  base:   ", x.Base}, {"  ours:   ", x.Ours}, {"  theirs: ", x.Theirs}} {
-			if err := s.text(side.name, plain(side.value)); err != nil {
-				return err
-			}
+			s.text(side.name, plain(side.value))
 		}
 	}
-	return nil
+	return s.err
 }
 
 func (c *cli) rollback() *cobra.Command {
@@ -352,22 +324,17 @@ func (c *cli) rollback() *cobra.Command {
 			} else {
 				ask.Snapshot = &args[0]
 			}
-			var got slipbox.RollbackResult
-			raw, _, err := to.get(cmd.Context(), request{Method: http.MethodPost, Path: path + "/rollback", Query: query, Body: ask}, &got)
-			switch {
-			case err != nil:
-				return err
-			case c.asJSON():
-				return c.out.json(raw)
-			case got.Job != nil: // a large rollback
-				return c.follow(cmd.Context(), to, got.Job.ID, "")
-			case got.Changed == 0:
-				return c.errs.line("the collection shows that already")
-			}
-			if err := c.out.line("%s as they were", count(got.Changed, "note is", "notes are")); err != nil {
-				return err
-			}
-			return c.out.details(0, fmt.Sprintf("revision %d", got.Revision), fmt.Sprintf("slipbox rollback %d takes it back", got.Revision-1))
+			r := request{Method: http.MethodPost, Path: path + "/rollback", Query: query, Body: ask}
+			return answered(cmd, c, to, r, func(got *slipbox.RollbackResult) error {
+				switch {
+				case got.Job != nil: // a large rollback
+					return c.follow(cmd.Context(), to, got.Job.ID, "")
+				case got.Changed == 0:
+					return c.errs.line("the collection shows that already")
+				}
+				c.out.line("%s as they were", count(got.Changed, "note is", "notes are"))
+				return c.out.details(0, fmt.Sprintf("revision %d", got.Revision), fmt.Sprintf("slipbox rollback %d takes it back", got.Revision-1))
+			})
 		}),
 	}
 }
@@ -376,32 +343,22 @@ func (c *cli) snapshot() *cobra.Command {
 	list := &cobra.Command{
 		Use: "list", Short: "List the named revisions of a collection", Args: command.NoArgs,
 		RunE: c.runOn(func(cmd *cobra.Command, _ []string, to *client, path string, query url.Values) error {
-			var got slipbox.SnapshotList
-			raw, _, err := to.get(cmd.Context(), request{Method: http.MethodGet, Path: path + "/snapshots", Query: query}, &got)
-			switch {
-			case err != nil:
-				return err
-			case c.asJSON():
-				return c.out.json(raw)
-			case len(got.Items) == 0:
-				return c.errs.line("no snapshots; `slipbox snapshot create NAME` makes one")
-			}
-			for i := range got.Items {
-				if err := c.out.snapshot(&got.Items[i]); err != nil {
-					return err
+			r := request{Method: http.MethodGet, Path: path + "/snapshots", Query: query}
+			return answered(cmd, c, to, r, func(got *slipbox.SnapshotList) error {
+				if len(got.Items) == 0 {
+					return c.errs.line("no snapshots; `slipbox snapshot create NAME` makes one")
 				}
-			}
-			return nil
+				for i := range got.Items {
+					c.out.snapshot(&got.Items[i])
+				}
+				return c.out.err
+			})
 		}),
 	}
 	remove := &cobra.Command{
 		Use: "delete NAME", Short: "Delete the name of a revision; the revision stays", Args: command.OneArg("the name of a snapshot"),
 		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
-			_, _, err := to.get(cmd.Context(), request{Method: http.MethodDelete, Path: path + "/snapshots/" + url.PathEscape(args[0]), Query: query}, nil)
-			if err != nil {
-				return err
-			}
-			return c.errs.line("deleted %s", clean(args[0]))
+			return c.delete(cmd, to, path+"/snapshots/", args[0], query)
 		}),
 	}
 	return command.Group("snapshot", "Name revisions of a collection, to return to them and to compare with", list, c.createSnapshot(), remove)
@@ -417,15 +374,7 @@ func (c *cli) createSnapshot() *cobra.Command {
 			if at != "" {
 				ask.Revision = new(any(at))
 			}
-			var got slipbox.Snapshot
-			raw, _, err := to.get(cmd.Context(), request{Method: http.MethodPost, Path: path + "/snapshots", Query: query, Body: ask}, &got)
-			if err != nil {
-				return err
-			}
-			if c.asJSON() {
-				return c.out.json(raw)
-			}
-			return c.out.snapshot(&got)
+			return answered(cmd, c, to, request{Method: http.MethodPost, Path: path + "/snapshots", Query: query, Body: ask}, c.out.snapshot)
 		}),
 	}
 	cmd.Flags().StringVar(&at, "at", "", "name this `revision`: a number, a time or the name of a snapshot (default: now)")
@@ -433,9 +382,7 @@ func (c *cli) createSnapshot() *cobra.Command {
 }
 
 func (s *screen) snapshot(n *slipbox.Snapshot) error {
-	if err := s.text("", n.Name); err != nil {
-		return err
-	}
+	s.text("", n.Name)
 	return s.details(2, fmt.Sprintf("revision %d", n.Revision), when(&n.CreatedAt))
 }
 
@@ -447,24 +394,14 @@ func (c *cli) blame() *cobra.Command {
 		Example: "  slipbox blame 01a209ee-4f42-78fb-9893-5cff446707b3",
 		Args:    command.OneArg("the id of a note (`slipbox search` prints it)"),
 		RunE: c.runOn(func(cmd *cobra.Command, args []string, to *client, path string, query url.Values) error {
-			if asOf != "" {
-				query.Set("as_of", asOf)
-			}
-			var got slipbox.Blame
+			choose(query, "as_of", asOf)
 			r := request{Method: http.MethodGet, Path: path + "/notes/" + url.PathEscape(args[0]) + "/blame", Query: query}
-			raw, _, err := to.get(cmd.Context(), r, &got)
-			if err != nil {
-				return err
-			}
-			if c.asJSON() {
-				return c.out.json(raw)
-			}
-			for _, name := range slices.Sorted(maps.Keys(got.Fields)) {
-				if err := c.out.origin(name, got.Fields[name]); err != nil {
-					return err
+			return answered(cmd, c, to, r, func(got *slipbox.Blame) error {
+				for _, name := range slices.Sorted(maps.Keys(got.Fields)) {
+					c.out.origin(name, got.Fields[name])
 				}
-			}
-			return nil
+				return c.out.err
+			})
 		}),
 	}
 	asOfFlag(cmd, &asOf, "the note as it was")
@@ -472,16 +409,6 @@ func (c *cli) blame() *cobra.Command {
 }
 
 func (s *screen) origin(field string, o slipbox.FieldOrigin) error {
-	if err := s.line("%s", s.bold(clean(field))); err != nil {
-		return err
-	}
-	job := ""
-	if o.Job != nil {
-		job = "job " + *o.Job
-	}
-	agent := ""
-	if o.Agent != nil {
-		agent = "of " + *o.Agent
-	}
-	return s.details(2, fmt.Sprintf("revision %d", o.Revision), o.Cause, agent, "by "+o.Actor, when(&o.At), job)
+	s.line("%s", s.bold(clean(field)))
+	return s.details(2, fmt.Sprintf("revision %d", o.Revision), o.Cause, after("of ", o.Agent), "by "+o.Actor, when(&o.At), after("job ", o.Job))
 }

@@ -237,9 +237,7 @@ func (i *importing) askMe(ctx context.Context, r transfer.Report) (string, error
 		return "", fmt.Errorf("this memory is of one person, and several speak (%s); say who is remembered with --me NAME", who)
 	}
 	for {
-		if err := i.errs.line("This memory is of one person. Who of these is remembered: %s?", who); err != nil {
-			return "", err
-		}
+		i.errs.line("This memory is of one person. Who of these is remembered: %s?", who)
 		said, err := reading(ctx, func() (string, error) { return bufio.NewReader(io.LimitReader(i.in, 16<<10)).ReadString('\n') })
 		if said = strings.TrimSpace(said); said == "" || err != nil && !errors.Is(err, io.EOF) {
 			return "", errors.New("nobody was named; say who is remembered with --me NAME")
@@ -297,11 +295,9 @@ func (i *importing) understood(name string, r transfer.Report, h home) error {
 		lines = append(lines, "the newest comes first, and is found while the rest loads")
 	}
 	for _, line := range lines {
-		if err := i.errs.text("", line); err != nil {
-			return err
-		}
+		i.errs.text("", line)
 	}
-	return nil
+	return i.errs.err
 }
 
 // sending sends the lines of a history.

@@ -142,15 +142,11 @@ func (h *hooking) change(commands map[string]string, dry bool) error {
 		return h.errs.line("%s has nothing to change", file)
 	}
 	if dry {
-		if err := h.errs.line("%s would change:", file); err != nil {
-			return err
-		}
+		h.errs.line("%s would change:", file)
 		for _, l := range changes(string(old), string(changed)) {
-			if err := h.out.line("%s", clean(l)); err != nil {
-				return err
-			}
+			h.out.line("%s", clean(l))
 		}
-		return nil
+		return h.out.err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
@@ -168,8 +164,9 @@ func (h *hooking) change(commands map[string]string, dry bool) error {
 	if commands == nil {
 		return h.errs.line("the hooks are removed from %s", file)
 	}
-	if err := h.errs.line("the hooks are installed in %s", file); err != nil || h.of.after == "" {
-		return err
+	h.errs.line("the hooks are installed in %s", file)
+	if h.of.after == "" {
+		return h.errs.err
 	}
 	return h.errs.line("%s", h.of.after)
 }
@@ -296,6 +293,7 @@ func (h *hooking) recall() *cobra.Command {
 
 // quiet keeps an error from the assistant, which must go on without a memory.
 func (h *hooking) quiet(err error) error {
+	h.out.err = nil // nor what cannot be printed
 	if err != nil && h.verbose {
 		return h.errs.line("nothing: %s", command.Message(err))
 	}
@@ -341,11 +339,7 @@ func (h *hooking) remind(ctx context.Context) error {
 		Event   string `json:"hookEventName"`
 		Context string `json:"additionalContext"`
 	}
-	out, err := json.Marshal(map[string]specific{"hookSpecificOutput": {eventPrompt, recalled.Mark(got.Text)}})
-	if err != nil {
-		return err
-	}
-	return h.out.line("%s", out)
+	return h.out.value(map[string]specific{"hookSpecificOutput": {eventPrompt, recalled.Mark(got.Text)}})
 }
 
 // memory returns a client, and the path and query of the memory of the hook.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
 // member is a member of a JSON object. Objects are lists of them, so that what is not changed keeps its order and text.
@@ -246,36 +249,13 @@ func indentOf(content []byte) string {
 // changes returns the lines that differ between two texts, with - before one that goes and + before one that comes, and
 // up to two lines around them.
 func changes(before, after string) []string {
-	a, b := strings.Split(strings.TrimRight(before, "\n"), "\n"), strings.Split(strings.TrimRight(after, "\n"), "\n")
-	if before == "" {
-		a = nil
-	}
-	// The longest common subsequence: common[i][j] is its length from a[i] and b[j] on.
-	common := make([][]int, len(a)+1)
-	for i := range common {
-		common[i] = make([]int, len(b)+1)
-	}
-	for i, line := range slices.Backward(a) {
-		for j := len(b) - 1; j >= 0; j-- {
-			if line == b[j] {
-				common[i][j] = common[i+1][j+1] + 1
-			} else {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-			}
-		}
-	}
+	d := diffmatchpatch.New()
+	a, b, lines := d.DiffLinesToRunes(before, after)
 	var all []string
-	for i, j := 0, 0; i < len(a) || j < len(b); {
-		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j]:
-			all = append(all, "  "+a[i])
-			i, j = i+1, j+1
-		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
-			all = append(all, "- "+a[i])
-			i++
-		default:
-			all = append(all, "+ "+b[j])
-			j++
+	for _, part := range d.DiffCharsToLines(d.DiffMainRunes(a, b, false), lines) {
+		mark := map[diffmatchpatch.Operation]string{diffmatchpatch.DiffDelete: "- ", diffmatchpatch.DiffInsert: "+ "}[part.Type]
+		for line := range strings.Lines(part.Text) {
+			all = append(all, cmp.Or(mark, "  ")+strings.TrimSuffix(line, "\n"))
 		}
 	}
 	var out []string

@@ -426,11 +426,7 @@ func (i *importing) redacted(header http.Header) {
 func (i *importing) finish() error {
 	i.errs.done()
 	if i.asJSON() {
-		raw, err := json.Marshal(i.report)
-		if err != nil {
-			return err
-		}
-		return i.out.json(raw)
+		return i.out.value(i.report)
 	}
 	verb := "imported"
 	if i.dry {
@@ -440,40 +436,26 @@ func (i *importing) finish() error {
 	if len(i.report.Understood) > 0 {
 		what = "messages and notes"
 	}
-	if err := i.out.line("%d %s %s from %d files, %d were there already", i.report.Created, what, verb, i.report.Files, i.report.Known); err != nil {
-		return err
-	}
+	i.out.line("%d %s %s from %d files, %d were there already", i.report.Created, what, verb, i.report.Files, i.report.Known)
 	if i.report.Replaced+i.report.Deleted > 0 {
-		if err := i.out.line("files that changed: %d notes corrected, %d deleted", i.report.Replaced, i.report.Deleted); err != nil {
-			return err
-		}
+		i.out.line("files that changed: %d notes corrected, %d deleted", i.report.Replaced, i.report.Deleted)
 	}
 	if i.report.Linked > 0 {
-		if err := i.out.line("%d links between files", i.report.Linked); err != nil {
-			return err
-		}
+		i.out.line("%d links between files", i.report.Linked)
 	}
 	if i.report.Kept > 0 {
-		if err := i.errs.text("", fmt.Sprintf("%d notes stay that the files do not say: they were changed by hand, or imported from another folder; `slipbox search` finds them, and the console deletes them", i.report.Kept)); err != nil {
-			return err
-		}
+		i.errs.text("", fmt.Sprintf("%d notes stay that the files do not say: they were changed by hand, or imported from another folder; `slipbox search` finds them, and the console deletes them", i.report.Kept))
 	}
 	if i.report.Differ > 0 {
-		if err := i.errs.text("", fmt.Sprintf("%d messages were there with other words, and stay as they were", i.report.Differ)); err != nil {
-			return err
-		}
+		i.errs.text("", fmt.Sprintf("%d messages were there with other words, and stay as they were", i.report.Differ))
 	}
 	for kind, n := range i.report.Kinds {
-		if err := i.errs.line("taken out before it was stored: %s (%d)", clean(kind), n); err != nil {
-			return err
-		}
+		i.errs.line("taken out before it was stored: %s (%d)", clean(kind), n)
 	}
 	for _, s := range i.report.Skipped {
-		if err := i.errs.text("skipped: ", s.File+": "+s.Reason); err != nil {
-			return err
-		}
+		i.errs.text("skipped: ", s.File+": "+s.Reason)
 	}
-	return nil
+	return i.out.err
 }
 
 // zoneOf returns the zone of the collection that is imported into: of its setting timezone, or UTC. There may be none yet.

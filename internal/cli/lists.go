@@ -38,9 +38,7 @@ func (c *cli) list() *cobra.Command {
 				}
 				query[name] = ids
 			}
-			if search != "" {
-				query.Set("q", search)
-			}
+			choose(query, "q", search)
 			return listed(cmd, c, to, collections, query, limit, "no collections; `slipbox add --create` begins one", c.out.collection)
 		}),
 	}
@@ -59,9 +57,7 @@ func (s *screen) collection(col wire.Collection) error {
 			}
 		}
 	}
-	if err := s.text("", cmp.Or(*cmp.Or(col.DisplayName, new("")), strings.Join(ids, " · "), col.Name)); err != nil {
-		return err
-	}
+	s.text("", cmp.Or(*cmp.Or(col.DisplayName, new("")), strings.Join(ids, " · "), col.Name))
 	notes := ""
 	if col.Counts != nil {
 		notes = strconv.FormatInt(col.Counts.Notes, 10) + " notes"
@@ -80,9 +76,7 @@ func (c *cli) notes() *cobra.Command {
 		Args: command.NoArgs,
 		RunE: c.runOn(func(cmd *cobra.Command, _ []string, to *client, path string, query url.Values) error {
 			query.Set("order", order)
-			if kind != "" {
-				query.Set("kind", kind)
-			}
+			choose(query, "kind", kind)
 			return listed(cmd, c, to, path+"/notes", query, limit, "no notes", c.out.note)
 		}),
 	}
@@ -93,8 +87,6 @@ func (c *cli) notes() *cobra.Command {
 }
 
 func (s *screen) note(n wire.Note) error {
-	if err := s.text("", n.Content); err != nil {
-		return err
-	}
+	s.text("", n.Content)
 	return s.details(2, when(n.OccurredAt), string(n.Kind), strings.Join(n.Tags, ", "), n.ID.String())
 }

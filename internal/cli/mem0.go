@@ -399,37 +399,23 @@ func (in *mem0Import) delete(ctx context.Context, home mem0Entity, note string) 
 // print prints the report.
 func (in *mem0Import) print() error {
 	if in.asJSON() {
-		raw, err := json.Marshal(in.report)
-		if err != nil {
-			return err
-		}
-		return in.out.json(raw)
+		return in.out.value(in.report)
 	}
 	r := &in.report
 	for _, d := range r.Duplicates {
-		if err := in.out.text("twice ", d.Memory); err != nil {
-			return err
-		}
-		if err := in.out.details(6, d.Entity, "kept "+d.Kept, "left out "+d.Left); err != nil {
-			return err
-		}
+		in.out.text("twice ", d.Memory)
+		in.out.details(6, d.Entity, "kept "+d.Kept, "left out "+d.Left)
 	}
 	for _, p := range r.Contradictions {
-		if err := in.out.text("contradicts ", p.Says+" / before: "+p.Said); err != nil {
-			return err
-		}
+		in.out.text("contradicts ", p.Says+" / before: "+p.Said)
 		what := "both stay"
 		if p.Retired {
 			what = "the older one is deleted"
 		}
-		if err := in.out.details(12, p.Entity, p.Newer, p.Older, what); err != nil {
-			return err
-		}
+		in.out.details(12, p.Entity, p.Newer, p.Older, what)
 	}
 	for _, one := range r.Refused {
-		if err := in.out.text("refused ", strings.TrimSpace(one.Entity+" "+one.ID)+": "+one.Reason); err != nil {
-			return err
-		}
+		in.out.text("refused ", strings.TrimSpace(one.Entity+" "+one.ID)+": "+one.Reason)
 	}
 	done := fmt.Sprintf("%d imported", r.Imported)
 	if r.DryRun {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -51,9 +50,7 @@ func (c *cli) listReviews() *cobra.Command {
 			}
 			query.Set("state", state)
 			return listed(cmd, c, to, reviews, query, limit, "nothing waits for a decision", func(r review) error {
-				if err := c.out.text("", cmp.Or(r.Reason, "a change")); err != nil {
-					return err
-				}
+				c.out.text("", cmp.Or(r.Reason, "a change"))
 				return c.out.details(2, count(len(r.Changes), "note", "notes"), when(r.Created), r.ID)
 			})
 		}),
@@ -68,29 +65,20 @@ func (c *cli) showReview() *cobra.Command {
 		Use: "show REVIEW", Short: "Show what a proposal would change, note by note",
 		Args: command.OneArg("the id of a review (`slipbox review list` prints it)"),
 		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
-			var got review
-			raw, _, err := to.get(cmd.Context(), request{Method: http.MethodGet, Path: reviews + "/" + url.PathEscape(args[0])}, &got)
-			if err != nil {
-				return err
-			}
-			if c.asJSON() {
-				return c.out.json(raw)
-			}
-			if err := c.out.details(0, got.State, got.Reason, when(got.Created)); err != nil {
-				return err
-			}
-			for i := range got.Changes {
-				if err := c.out.reviewed(&got.Changes[i]); err != nil {
-					return err
+			r := request{Method: http.MethodGet, Path: reviews + "/" + url.PathEscape(args[0])}
+			return answered(cmd, c, to, r, func(got *review) error {
+				c.out.details(0, got.State, got.Reason, when(got.Created))
+				for i := range got.Changes {
+					c.out.reviewed(&got.Changes[i])
 				}
-			}
-			return nil
+				return c.out.err
+			})
 		}),
 	}
 }
 
 // reviewed prints what a proposal changes of a note.
-func (s *screen) reviewed(n *reviewChange) error {
+func (s *screen) reviewed(n *reviewChange) {
 	switch {
 	case n.Before == nil:
 		n.Change = "added"
@@ -102,15 +90,10 @@ func (s *screen) reviewed(n *reviewChange) error {
 			n.Fields = append([]string{"content"}, n.Fields...)
 		}
 	}
-	if err := s.difference(n.noteChange); err != nil {
-		return err
-	}
+	s.difference(n.noteChange)
 	for _, l := range n.Links {
-		if err := s.line("  + link %s %s", clean(l.Relation), l.Target); err != nil {
-			return err
-		}
+		s.line("  + link %s %s", clean(l.Relation), l.Target)
 	}
-	return nil
 }
 
 func (c *cli) approveReview() *cobra.Command {
@@ -139,20 +122,14 @@ func (c *cli) decideReview(decision, short, done string) *cobra.Command {
 					return err
 				}
 			}
-			var got review
 			r := request{Method: http.MethodPost, Path: reviews + "/" + url.PathEscape(args[0]) + "/" + decision, Body: ask}
-			raw, _, err := to.get(cmd.Context(), r, &got)
-			if err != nil {
-				return err
-			}
-			if c.asJSON() {
-				return c.out.json(raw)
-			}
-			n := len(got.Changes)
-			if len(ask.Notes) > 0 {
-				return c.out.line("%s of %s %s", fmt.Sprint(len(ask.Notes)), count(n, "note", "notes"), done)
-			}
-			return c.out.line("%s %s", count(n, "note", "notes"), done)
+			return answered(cmd, c, to, r, func(got *review) error {
+				notes := count(len(got.Changes), "note", "notes")
+				if len(ask.Notes) > 0 {
+					return c.out.line("%d of %s %s", len(ask.Notes), notes, done)
+				}
+				return c.out.line("%s %s", notes, done)
+			})
 		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "`why`; it is kept with the review")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +22,7 @@ type screen struct {
 	color    bool
 	width    int // columns that text is wrapped to
 	drawn    bool
+	err      error // of the first write that failed
 }
 
 const (
@@ -59,10 +61,18 @@ func terminal(stream any) (fd int, ok bool) {
 	return int(file.Fd()), true
 }
 
+// write prints a text as it is. After a write that failed nothing more is printed: all that print return that error, and the root
+// command fails with it, so a caller looks at it only where it would print without end.
+func (s *screen) write(text string) error {
+	if s.err == nil {
+		_, s.err = io.WriteString(s.w, text)
+	}
+	return s.err
+}
+
 // line prints a line as it is.
 func (s *screen) line(format string, args ...any) error {
-	_, err := fmt.Fprintf(s.w, format+"\n", args...)
-	return err
+	return s.write(fmt.Sprintf(format+"\n", args...))
 }
 
 // json prints JSON as it is. On a terminal what would control it is written in the other form that JSON has for it.
@@ -81,6 +91,15 @@ func (s *screen) json(raw []byte) error {
 	return s.line("%s", b.String())
 }
 
+// value prints a value as JSON.
+func (s *screen) value(v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return s.json(raw)
+}
+
 // text prints text that others wrote, wrapped, with spaces before each line but the first, which begins with head.
 func (s *screen) text(head, content string) error {
 	indent := uniseg.StringWidth(head)
@@ -89,11 +108,9 @@ func (s *screen) text(head, content string) error {
 		if i > 0 {
 			before = strings.Repeat(" ", indent)
 		}
-		if err := s.line("%s", strings.TrimRight(before+l, " ")); err != nil {
-			return err
-		}
+		s.line("%s", strings.TrimRight(before+l, " "))
 	}
-	return nil
+	return s.err
 }
 
 // details prints short values in a faint color, with as many in a line as fit.
@@ -111,11 +128,9 @@ func (s *screen) details(indent int, values ...string) error {
 		}
 	}
 	for _, l := range lines {
-		if err := s.line("%s%s", strings.Repeat(" ", indent), s.faint(l)); err != nil {
-			return err
-		}
+		s.line("%s%s", strings.Repeat(" ", indent), s.faint(l))
 	}
-	return nil
+	return s.err
 }
 
 func (s *screen) faint(text string) string { return s.paint("2", text) }
@@ -206,8 +221,7 @@ func (f *flow) add(part string, last bool) error {
 			f.gap, f.used = "", 0
 		}
 	}
-	_, err := io.WriteString(f.w, b.String())
-	return err
+	return f.write(b.String())
 }
 
 // wrap breaks a text into lines of at most width columns, where a line may be broken. What has no such place is broken

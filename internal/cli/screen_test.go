@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -109,5 +110,29 @@ func TestNarrowTerminal(t *testing.T) {
 	}
 	if s.statusf("working"); strings.Contains(b.String(), "working") {
 		t.Error("a pipe has a status")
+	}
+}
+
+// full is an output that takes one write.
+type full struct{ has string }
+
+func (f *full) Write(p []byte) (int, error) {
+	if f.has != "" {
+		return 0, io.ErrShortWrite
+	}
+	f.has = string(p)
+	return len(p), nil
+}
+
+// The first write that fails is the last one, and every later one returns its error.
+func TestScreenKeepsItsFirstError(t *testing.T) {
+	t.Parallel()
+	var w full
+	s := &screen{w: &w, width: 20}
+	if err := s.line("one"); err != nil {
+		t.Fatal(err)
+	}
+	if s.line("two"); !errors.Is(s.err, io.ErrShortWrite) || !errors.Is(s.details(0, "three"), io.ErrShortWrite) || w.has != "one\n" {
+		t.Errorf("%v after %q", s.err, w.has)
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -84,12 +83,7 @@ func (c *cli) search() *cobra.Command {
 			if explain {
 				ask.Explain = &explain
 			}
-			var got found
-			raw, _, err := to.get(cmd.Context(), request{Method: http.MethodPost, Path: path + "/search", Query: ids, Body: ask, Repeatable: true}, &got)
-			if err != nil {
-				return err
-			}
-			return c.show(raw, got)
+			return answered(cmd, c, to, request{Method: http.MethodPost, Path: path + "/search", Query: ids, Body: ask, Repeatable: true}, c.show)
 		}),
 	}
 	f := cmd.Flags()
@@ -100,32 +94,23 @@ func (c *cli) search() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) show(raw json.RawMessage, got found) error {
-	if c.asJSON() {
-		return c.out.json(raw)
-	}
+func (c *cli) show(got *found) error {
 	if got.Degraded != "" {
-		if err := c.errs.line("%s", clean(got.Degraded)); err != nil {
-			return err
-		}
+		c.errs.line("%s", clean(got.Degraded))
 	}
 	if len(got.Hits) == 0 {
 		return c.errs.line("nothing was found")
 	}
 	for i, h := range got.Hits {
 		head := fmt.Sprintf("%2d ", i+1)
-		if err := c.out.text(head, h.text()); err != nil {
-			return err
-		}
+		c.out.text(head, h.text())
 		values := []string{strconv.FormatFloat(h.Score, 'f', 2, 64), when(h.Note.OccurredAt), h.Note.ID}
 		if h.IsNeighbor {
 			values = slices.Insert(values, 1, "by a link")
 		}
-		if err := c.out.details(len(head), append(values, parts(h.Explain.Signals)...)...); err != nil {
-			return err
-		}
+		c.out.details(len(head), append(values, parts(h.Explain.Signals)...)...)
 	}
-	return nil
+	return c.out.err
 }
 
 // signal is a part of a score: its value of 0 to 1, times its weight.

@@ -231,9 +231,7 @@ func (c *cli) end(j slipbox.Job, say bool) error {
 		}
 		text := fmt.Sprintf("%s job %s is %s%s", j.Kind, j.ID, j.State, why)
 		if !say {
-			if err := c.errs.line("%s", text); err != nil {
-				return err
-			}
+			c.errs.line("%s", text)
 		}
 		return failure{text, ExitRefused}
 	}
