@@ -57,10 +57,10 @@ func (s *Server) mountAccess(deps Access) error {
 	}
 	h := &access{Server: s, Access: deps}
 	return s.mountAll(map[string]handler{
-		"createToken": h.createToken,
+		"createToken": withBody(h.createToken),
 		"getJWKS":     h.getJWKS,
 
-		"createAPIKey": h.createAPIKey,
+		"createAPIKey": withBody(h.createAPIKey),
 		"listAPIKeys":  h.listAPIKeys,
 		"rotateAPIKey": h.rotateAPIKey,
 		"revokeAPIKey": h.revokeAPIKey,
@@ -69,18 +69,18 @@ func (s *Server) mountAccess(deps Access) error {
 		"listGrants":  h.listGrants,
 		"deleteGrant": h.deleteGrant,
 
-		"createAgent": h.createAgent,
+		"createAgent": withBody(h.createAgent),
 		"listAgents":  h.listAgents,
-		"getAgent":    h.getAgent,
-		"deleteAgent": h.deleteAgent,
+		"getAgent":    onRef("agent", h.getAgent),
+		"deleteAgent": onRef("agent", h.deleteAgent),
 
-		"createTenant":  h.createTenant,
+		"createTenant":  withBody(h.createTenant),
 		"listTenants":   h.listTenants,
-		"getTenant":     h.getTenant,
-		"patchTenant":   h.patchTenant,
-		"suspendTenant": h.suspendTenant,
-		"resumeTenant":  h.resumeTenant,
-		"deleteTenant":  h.deleteTenant,
+		"getTenant":     h.tenant(h.Tenants.Get),
+		"patchTenant":   withBody(h.patchTenant),
+		"suspendTenant": h.tenant(h.Tenants.Suspend),
+		"resumeTenant":  h.tenant(h.Tenants.Resume),
+		"deleteTenant":  onRef("tenant", h.deleteTenant),
 
 		"getUsage":  h.getUsage,
 		"listAudit": h.listAudit,
@@ -98,20 +98,21 @@ func uniformNotFound(err error, what string) error {
 	return e
 }
 
-// page reads limit and cursor of a listing. The handler asks for one item more than the limit, to
-// see whether there is a next page.
-func (h *access) page(c *gin.Context) (after string, limit int, err error) {
-	cur, err := h.cursorOf(c)
-	if err != nil || cur == nil {
-		return "", pageLimit(c), err
+// pageOf returns a page of a listing as it is shown, and the cursor of the next one. list returns up to so many items after a
+// position; "" is the start. It is asked for one more than the page has, to see whether there is a next page.
+func pageOf[T, W any](s *Server, c *gin.Context, list func(after string, limit int) ([]T, error), position func(*T) string, show func(*T) W) (page []W, next *string, err error) {
+	cur, err := s.cursorOf(c)
+	if err != nil {
+		return nil, nil, err
 	}
-	return cur.Position, pageLimit(c), nil
-}
-
-// cutPage shortens a page to the limit and returns the position for its cursor; "" on the last page.
-func cutPage[T any](items []T, limit int, position func(T) string) ([]T, string) {
-	if len(items) <= limit {
-		return items, ""
+	after, limit := "", pageLimit(c)
+	if cur != nil {
+		after = cur.Position
 	}
-	return items[:limit], position(items[limit-1])
+	items, err := list(after, limit+1)
+	if err == nil && len(items) > limit {
+		items = items[:limit]
+		next, err = s.nextCursor(c, position(&items[limit-1]))
+	}
+	return each(items, show), next, err
 }

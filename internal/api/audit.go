@@ -23,26 +23,20 @@ func (h *access) listAudit(c *gin.Context) error {
 		// Entries name what other agents did, so the log is not filtered by agent.
 		return fault.New(fault.Forbidden, "the audit log covers the whole tenant, but the credential is bound to an agent")
 	}
-	position, limit, err := h.page(c)
-	if err != nil {
-		return err
-	}
-	q := memory.AuditQuery{Action: query(c).Get("action"), Target: query(c).Get("target"), Limit: limit + 1}
-	if position != "" {
-		if q.Before, err = strconv.ParseInt(position, 10, 64); err != nil {
-			return badCursor("is not a cursor of this listing")
+	page, next, err := pageOf(h.Server, c, func(after string, limit int) ([]memory.AuditEntry, error) {
+		q := memory.AuditQuery{Action: query(c).Get("action"), Target: query(c).Get("target"), Limit: limit}
+		if after != "" {
+			var err error
+			if q.Before, err = strconv.ParseInt(after, 10, 64); err != nil {
+				return nil, badCursor("is not a cursor of this listing")
+			}
 		}
-	}
-	entries, err := h.Audit.ListAudit(c.Request.Context(), scope(c), q)
+		return h.Audit.ListAudit(c.Request.Context(), scope(c), q)
+	}, func(e *memory.AuditEntry) string { return strconv.FormatInt(e.ID, 10) }, wireAudit)
 	if err != nil {
 		return err
 	}
-	entries, next := cutPage(entries, limit, func(e memory.AuditEntry) string { return strconv.FormatInt(e.ID, 10) })
-	out := wire.AuditList{Items: each(entries, wireAudit)}
-	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
-		return err
-	}
-	return reply(c, http.StatusOK, out)
+	return reply(c, http.StatusOK, wire.AuditList{Items: page, NextCursor: next})
 }
 
 func wireAudit(e *memory.AuditEntry) wire.AuditEntry {

@@ -41,11 +41,7 @@ func (h *core) replyBlocks(c *gin.Context, v memory.View, page []memory.Note, ne
 	return replyAt(c, http.StatusOK, v.At, wire.BlockList{Items: items, NextCursor: next, Revision: int64(v.At)})
 }
 
-func (h *core) getBlock(c *gin.Context) error {
-	v, err := h.view(c)
-	if err != nil {
-		return err
-	}
+func (h *core) getBlock(c *gin.Context, v memory.View) error {
 	n, err := h.Blocks.Get(c.Request.Context(), scope(c), v, c.Param("label"))
 	if err != nil {
 		return err
@@ -53,16 +49,9 @@ func (h *core) getBlock(c *gin.Context) error {
 	return h.replyBlock(c, http.StatusOK, &n, v.At)
 }
 
-func (h *core) putBlock(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.BlockInput](c)
-	if err != nil {
-		return err
-	}
+func (h *core) putBlock(c *gin.Context, ref string, body wire.BlockInput) error {
 	w, err := h.Blocks.Put(c.Request.Context(), scope(c), ref, c.Param("label"), blockChange(body.Value, body.Description, body.Limit, body.ReadOnly, body.Metadata), conditions(c))
-	if err != nil {
-		return err
-	}
-	return h.replyBlockWritten(c, &w)
+	return h.replyBlockWritten(c, &w, err)
 }
 
 // blockChange returns what a body sets of a block; what it leaves out is nil.
@@ -70,11 +59,7 @@ func blockChange(value, description *string, limit *int, readOnly *bool, metadat
 	return block.Change{Value: value, Description: description, Limit: limit, ReadOnly: readOnly, Metadata: valueOr(metadata, nil)}
 }
 
-func (h *core) deleteBlock(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) deleteBlock(c *gin.Context, ref string) error {
 	at, err := h.Blocks.Delete(c.Request.Context(), scope(c), ref, c.Param("label"), conditions(c))
 	if err != nil {
 		return err
@@ -83,48 +68,26 @@ func (h *core) deleteBlock(c *gin.Context) error {
 	return noContent(c)
 }
 
-func (h *core) appendBlock(c *gin.Context) error {
-	return editBlock(h, c, func(b *block.Block, in *wire.BlockAppend) error { return b.Append(in.Text) })
+// editBlock returns the handler of a request that edits a block as its body says.
+func editBlock[B any](h *core, edit func(b *block.Block, in *B) error) handler {
+	return onCollectionBody(func(c *gin.Context, ref string, body B) error {
+		w, err := h.Blocks.Edit(c.Request.Context(), scope(c), ref, c.Param("label"), conditions(c), func(b *block.Block) error { return edit(b, &body) })
+		return h.replyBlockWritten(c, &w, err)
+	})
 }
 
-func (h *core) replaceBlock(c *gin.Context) error {
-	return editBlock(h, c, func(b *block.Block, in *wire.BlockReplace) error { return b.Replace(in.Old, in.New) })
+func (h *core) stepBlock(step block.Step) handler {
+	return onCollection(func(c *gin.Context, ref string) error {
+		w, err := h.Blocks.Step(c.Request.Context(), scope(c), ref, c.Param("label"), step, conditions(c))
+		return h.replyBlockWritten(c, &w, err)
+	})
 }
 
-func (h *core) insertBlock(c *gin.Context) error {
-	return editBlock(h, c, func(b *block.Block, in *wire.BlockInsert) error { return b.Insert(in.Text, valueOr(in.Line, -1)) })
-}
-
-// editBlock answers a request that edits a block as its body says.
-func editBlock[B any](h *core, c *gin.Context, edit func(b *block.Block, in *B) error) error {
-	ref, body, err := refAndBody[B](c)
+// replyBlockWritten answers with a block that was written, unless that failed.
+func (h *core) replyBlockWritten(c *gin.Context, w *notes.BlockWritten, err error) error {
 	if err != nil {
 		return err
 	}
-	w, err := h.Blocks.Edit(c.Request.Context(), scope(c), ref, c.Param("label"), conditions(c), func(b *block.Block) error { return edit(b, &body) })
-	if err != nil {
-		return err
-	}
-	return h.replyBlockWritten(c, &w)
-}
-
-func (h *core) undoBlock(c *gin.Context) error { return h.stepBlock(c, block.Undo) }
-
-func (h *core) redoBlock(c *gin.Context) error { return h.stepBlock(c, block.Redo) }
-
-func (h *core) stepBlock(c *gin.Context, step block.Step) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
-	w, err := h.Blocks.Step(c.Request.Context(), scope(c), ref, c.Param("label"), step, conditions(c))
-	if err != nil {
-		return err
-	}
-	return h.replyBlockWritten(c, &w)
-}
-
-func (h *core) replyBlockWritten(c *gin.Context, w *notes.BlockWritten) error {
 	nameRecord(c, w.Note.ID)
 	status := http.StatusOK
 	if w.Created {

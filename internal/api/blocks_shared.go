@@ -13,11 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
-func (h *core) attachBlock(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.BlockAttach](c)
-	if err != nil {
-		return err
-	}
+func (h *core) attachBlock(c *gin.Context, ref string, body wire.BlockAttach) error {
 	mode := memory.AttachMode(valueOr(body.Mode, wire.BlockAttachMode(memory.AttachRW)))
 	n, at, err := h.Blocks.Attach(c.Request.Context(), scope(c), ref, body.Block, mode)
 	if err != nil {
@@ -26,11 +22,7 @@ func (h *core) attachBlock(c *gin.Context) error {
 	return h.replyBlock(c, http.StatusOK, &n, at)
 }
 
-func (h *core) detachBlock(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) detachBlock(c *gin.Context, ref string) error {
 	n, at, err := h.Blocks.Detach(c.Request.Context(), scope(c), ref, c.Param("label"))
 	if err != nil {
 		return err
@@ -38,16 +30,9 @@ func (h *core) detachBlock(c *gin.Context) error {
 	return h.replyBlock(c, http.StatusOK, &n, at)
 }
 
-func (h *core) createSharedBlock(c *gin.Context) error {
-	body, err := bind[wire.SharedBlockInput](c)
-	if err != nil {
-		return err
-	}
+func (h *core) createSharedBlock(c *gin.Context, body wire.SharedBlockInput) error {
 	w, err := h.Blocks.Create(c.Request.Context(), scope(c), body.Label, blockChange(body.Value, body.Description, body.Limit, body.ReadOnly, body.Metadata), conditions(c))
-	if err != nil {
-		return err
-	}
-	return h.replyBlockWritten(c, &w)
+	return h.replyBlockWritten(c, &w, err)
 }
 
 // sharedView opens the collection of the stand-alone blocks, at the revision of the cursor if there is one. ok is
@@ -115,27 +100,16 @@ func (h *core) getSharedBlock(c *gin.Context) error {
 	return h.replyBlock(c, http.StatusOK, &n, v.At)
 }
 
-func (h *core) patchSharedBlock(c *gin.Context) error {
-	id, err := pathID(c, "block")
-	if err != nil {
-		return err
-	}
+func (h *core) patchSharedBlock(c *gin.Context, id uuid.UUID) error {
 	body, err := bind[wire.SharedBlockPatch](c)
 	if err != nil {
 		return err
 	}
 	w, err := h.Blocks.Patch(c.Request.Context(), scope(c), id, body.Label, blockChange(body.Value, body.Description, body.Limit, body.ReadOnly, body.Metadata), conditions(c))
-	if err != nil {
-		return err
-	}
-	return h.replyBlockWritten(c, &w)
+	return h.replyBlockWritten(c, &w, err)
 }
 
-func (h *core) deleteSharedBlock(c *gin.Context) error {
-	id, err := pathID(c, "block")
-	if err != nil {
-		return err
-	}
+func (h *core) deleteSharedBlock(c *gin.Context, id uuid.UUID) error {
 	at, err := h.Blocks.DeleteByID(c.Request.Context(), scope(c), id, conditions(c))
 	if err != nil {
 		return err
@@ -152,18 +126,9 @@ func (h *core) getSharedBlockHistory(c *gin.Context) error {
 	return h.replyHistory(c, v, id, cur)
 }
 
-func (h *core) undoSharedBlock(c *gin.Context) error { return h.stepSharedBlock(c, block.Undo) }
-
-func (h *core) redoSharedBlock(c *gin.Context) error { return h.stepSharedBlock(c, block.Redo) }
-
-func (h *core) stepSharedBlock(c *gin.Context, step block.Step) error {
-	id, err := pathID(c, "block")
-	if err != nil {
-		return err
-	}
-	w, err := h.Blocks.StepByID(c.Request.Context(), scope(c), id, step, conditions(c))
-	if err != nil {
-		return err
-	}
-	return h.replyBlockWritten(c, &w)
+func (h *core) stepSharedBlock(step block.Step) handler {
+	return onID("block", func(c *gin.Context, id uuid.UUID) error {
+		w, err := h.Blocks.StepByID(c.Request.Context(), scope(c), id, step, conditions(c))
+		return h.replyBlockWritten(c, &w, err)
+	})
 }

@@ -20,11 +20,7 @@ import (
 
 // bulkNotes answers one result per line of the body, in order, and then a summary. An invalid line
 // is an error of that line alone.
-func (h *core) bulkNotes(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) bulkNotes(c *gin.Context, ref string) error {
 	raw, err := splitLines(rawBody(c), memory.MaxBulkLines)
 	if err != nil {
 		return err

@@ -19,11 +19,7 @@ import (
 const headerLastEvent = "Last-Event-ID"
 
 // listChanges answers with a page of the log of a collection, or sends what it has and what comes.
-func (h *core) listChanges(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) listChanges(c *gin.Context, ref string) error {
 	var after memory.Revision
 	if given := queryRevision(c, "after"); given != nil {
 		after = *given

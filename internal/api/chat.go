@@ -22,11 +22,7 @@ const maxChats = 64
 
 // chat answers a dialogue from memory, whole or as a stream. The exchange is stored after the
 // answer was sent, within the request, so that a shutdown waits for it.
-func (h *core) chat(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) chat(c *gin.Context, ref string) error {
 	body, err := bindAsked[wire.ChatRequest](h, c)
 	if err != nil {
 		return err

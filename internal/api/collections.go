@@ -13,11 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 )
 
-func (h *core) createCollection(c *gin.Context) error {
-	body, err := bind[wire.CollectionInput](c)
-	if err != nil {
-		return err
-	}
+func (h *core) createCollection(c *gin.Context, body wire.CollectionInput) error {
 	config, err := marshalObject("policy_config", body.PolicyConfig)
 	if err != nil {
 		return err
@@ -70,11 +66,7 @@ func (h *core) listCollections(c *gin.Context) error {
 	return reply(c, http.StatusOK, out)
 }
 
-func (h *core) getCollection(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) getCollection(c *gin.Context, ref string) error {
 	ctx, s := c.Request.Context(), scope(c)
 	if least := minRevision(c); least > 0 {
 		if _, err := h.Recall.Open(ctx, s, ref, nil, least); err != nil {
@@ -119,11 +111,7 @@ func (h *core) wireWork(w *memory.Work) *wire.Work {
 	return out
 }
 
-func (h *core) patchCollection(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.CollectionPatch](c)
-	if err != nil {
-		return err
-	}
+func (h *core) patchCollection(c *gin.Context, ref string, body wire.CollectionPatch) error {
 	p := notes.CollectionPatch{
 		Name: body.Name, Policy: body.Policy, DisplayName: body.DisplayName, PolicyConfig: objectPatch(body.PolicyConfig),
 		Metadata: objectPatch(body.Metadata), TTLSeconds: body.TTLSeconds,
@@ -135,11 +123,7 @@ func (h *core) patchCollection(c *gin.Context) error {
 	return h.replyCollection(c, http.StatusOK, &v)
 }
 
-func (h *core) deleteCollection(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) deleteCollection(c *gin.Context, ref string) error {
 	materialise := query(c).Get("forks") == "materialise"
 	if err := h.Collections.Delete(c.Request.Context(), scope(c), ref, materialise); err != nil {
 		return err
@@ -149,17 +133,14 @@ func (h *core) deleteCollection(c *gin.Context) error {
 
 // cloneCollection answers 201 for a fork, which is ready immediately, and 202 for a copy, which a job
 // fills.
-func (h *core) cloneCollection(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.CloneRequest](c)
-	if err != nil {
-		return err
-	}
+func (h *core) cloneCollection(c *gin.Context, ref string, body wire.CloneRequest) error {
 	in := clone.Input{
 		Mode: clone.Mode(valueOr(body.Mode, wire.CloneRequestMode(clone.Fork))), Agent: valueOr(body.Agent, ""), Name: valueOr(body.Name, ""),
 		TTLSeconds: body.TTLSeconds, BatchSize: valueOr(body.BatchSize, 0),
 		Blocks:   clone.Blocks(valueOr(body.Blocks, wire.CloneRequestBlocks(clone.CopyBlocks))),
 		External: external(body.External), Policy: valueOr(body.Policy, ""),
 	}
+	var err error
 	if in.PolicyConfig, err = marshalObject("policy_config", body.PolicyConfig); err != nil {
 		return err
 	}
@@ -178,11 +159,7 @@ func (h *core) cloneCollection(c *gin.Context) error {
 	return replyAt(c, http.StatusCreated, out.Collection.Head, shown)
 }
 
-func (h *core) consolidateCollection(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) consolidateCollection(c *gin.Context, ref string) error {
 	job, err := h.Upkeep.Consolidate(c.Request.Context(), scope(c), ref)
 	if err != nil {
 		return err
@@ -190,11 +167,7 @@ func (h *core) consolidateCollection(c *gin.Context) error {
 	return reply(c, http.StatusAccepted, wire.JobAccepted{Job: *wireJobRef(&job)})
 }
 
-func (h *core) reembedCollection(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.ReembedRequest](c)
-	if err != nil {
-		return err
-	}
+func (h *core) reembedCollection(c *gin.Context, ref string, body wire.ReembedRequest) error {
 	job, err := h.Upkeep.Reembed(c.Request.Context(), scope(c), ref, body.Embedder)
 	if err != nil {
 		return err
@@ -202,11 +175,7 @@ func (h *core) reembedCollection(c *gin.Context) error {
 	return reply(c, http.StatusAccepted, wire.JobAccepted{Job: *wireJobRef(&job)})
 }
 
-func (h *core) refreshCollection(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) refreshCollection(c *gin.Context, ref string) error {
 	if _, err := bind[wire.RefreshRequest](c); err != nil { // the contract allows one analyst
 		return err
 	}

@@ -113,7 +113,15 @@ func (c *cursor) afterID() (uuid.UUID, error) {
 	if c == nil {
 		return uuid.Nil, nil
 	}
-	id, err := route.ParseID(c.Position)
+	return parseAfter(c.Position)
+}
+
+// parseAfter is afterID for the position of a cursor; "" is the first page.
+func parseAfter(position string) (uuid.UUID, error) {
+	if position == "" {
+		return uuid.Nil, nil
+	}
+	id, err := route.ParseID(position)
 	if err != nil {
 		return uuid.Nil, badCursor("is not a cursor of this listing")
 	}

@@ -29,11 +29,7 @@ const (
 
 // exportCollection sends all notes of a collection at one revision while it reads them. An answer that is not whole breaks off, since
 // its status is sent before.
-func (h *core) exportCollection(c *gin.Context) error {
-	v, err := h.view(c)
-	if err != nil {
-		return err
-	}
+func (h *core) exportCollection(c *gin.Context, v memory.View) error {
 	leave, err := h.following.enter(scope(c).Tenant())
 	if err != nil {
 		return err

@@ -176,7 +176,7 @@ func (h *core) findCollection(c *gin.Context) error {
 	}
 	c.Params = append(c.Params, gin.Param{Key: "collection", Value: memory.ByExternal})
 	c.Set(keyExternal, e)
-	return h.findsExternal(&operation{}, h.getCollection)(c)
+	return h.findsExternal(&operation{}, onCollection(h.getCollection))(c)
 }
 
 // forgetExternal deletes all collections with these ids, and answers what was in them.

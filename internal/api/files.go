@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -18,13 +19,10 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-func (h *core) createFolder(c *gin.Context) error {
-	body, err := bind[wire.FolderInput](c)
-	if err != nil {
-		return err
-	}
+func (h *core) createFolder(c *gin.Context, body wire.FolderInput) error {
 	v, err := h.Files.Create(c.Request.Context(), scope(c), notes.CollectionInput{
 		Name: body.Name, DisplayName: valueOr(body.DisplayName, ""), Agent: valueOr(body.Agent, ""), Embedder: valueOr(body.Embedder, ""),
 	}, conditions(c))
@@ -74,35 +72,21 @@ func (h *core) getFolder(c *gin.Context) error {
 	return h.replyFolder(c, http.StatusOK, &v)
 }
 
-func (h *core) deleteFolder(c *gin.Context) error {
-	ref, err := pathRef(c, "folder")
-	if err != nil {
-		return err
-	}
+func (h *core) deleteFolder(c *gin.Context, ref string) error {
 	if err := h.Files.Delete(c.Request.Context(), scope(c), ref); err != nil {
 		return err
 	}
 	return noContent(c)
 }
 
-func (h *core) attachFolder(c *gin.Context) error { return h.changeFolders(c, true) }
-
-func (h *core) detachFolder(c *gin.Context) error { return h.changeFolders(c, false) }
-
-func (h *core) changeFolders(c *gin.Context, attach bool) error {
-	ref, body, err := refAndBody[wire.FolderRef](c)
-	if err != nil {
-		return err
-	}
-	change := h.Files.Detach
-	if attach {
-		change = h.Files.Attach
-	}
-	v, err := change(c.Request.Context(), scope(c), ref, body.Folder)
-	if err != nil {
-		return err
-	}
-	return h.replyFolder(c, http.StatusOK, &v)
+func (h *core) changeFolders(change func(ctx context.Context, s tenant.Scope, ref, folder string) (notes.CollectionView, error)) handler {
+	return onCollectionBody(func(c *gin.Context, ref string, body wire.FolderRef) error {
+		v, err := change(c.Request.Context(), scope(c), ref, body.Folder)
+		if err != nil {
+			return err
+		}
+		return h.replyFolder(c, http.StatusOK, &v)
+	})
 }
 
 func (h *core) replyFolder(c *gin.Context, status int, v *notes.CollectionView) error {
@@ -251,11 +235,7 @@ func (h *core) listFiles(c *gin.Context) error {
 	return replyAt(c, http.StatusOK, v.At, out)
 }
 
-func (h *core) getFile(c *gin.Context) error {
-	id, err := pathID(c, "file")
-	if err != nil {
-		return err
-	}
+func (h *core) getFile(c *gin.Context, id uuid.UUID) error {
 	v, err := h.filesView(c)
 	if err != nil {
 		return err

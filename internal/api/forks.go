@@ -18,16 +18,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/merge"
 )
 
-func (h *core) diffCollection(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) diffCollection(c *gin.Context, ref string) error {
 	ctx, s := c.Request.Context(), scope(c)
 	in := clone.DiffInput{Against: query(c).Get("against"), Limit: pageLimit(c)}
 	if kind := query(c).Get("kind"); kind != "" {
 		in.Kinds = []memory.Kind{memory.Kind(kind)}
 	}
+	var err error
 	if in.At, err = h.Clone.RevisionOf(ctx, s, ref, "at", query(c).Get("at")); err != nil {
 		return err
 	}
@@ -111,11 +108,7 @@ func wireDiff(d *clone.Diff) wire.Diff {
 	return out
 }
 
-func (h *core) mergeCollection(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.MergeRequest](c)
-	if err != nil {
-		return err
-	}
+func (h *core) mergeCollection(c *gin.Context, ref string, body wire.MergeRequest) error {
 	in := clone.MergeInput{
 		From: body.From, Strategy: merge.Strategy(valueOr(body.Strategy, "")), Notes: body.Notes, DryRun: valueOr(body.DryRun, false),
 		Review: valueOr(body.Review, false), ApproveFrom: body.ApproveFrom, Background: valueOr(body.Wait, "") == wire.MergeRequestWaitNone,
@@ -164,11 +157,7 @@ func wireConflicts(conflicts []merge.Conflict) []wire.MergeConflict {
 	return out
 }
 
-func (h *core) rollbackCollection(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.RollbackRequest](c)
-	if err != nil {
-		return err
-	}
+func (h *core) rollbackCollection(c *gin.Context, ref string, body wire.RollbackRequest) error {
 	ctx, s := c.Request.Context(), scope(c)
 	given := 0
 	for _, is := range []bool{body.Revision != nil, body.At != nil, body.Snapshot != nil} {
@@ -180,6 +169,7 @@ func (h *core) rollbackCollection(c *gin.Context) error {
 		return fault.InvalidField("revision", "give exactly one of revision, at and snapshot")
 	}
 	var to *memory.Revision
+	var err error
 	switch {
 	case body.Revision != nil:
 		to = new(memory.Revision(*body.Revision))
@@ -206,11 +196,7 @@ func (h *core) rollbackCollection(c *gin.Context) error {
 	return reply(c, http.StatusAccepted, shown)
 }
 
-func (h *core) listSnapshots(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) listSnapshots(c *gin.Context, ref string) error {
 	v, err := h.view(c)
 	if err != nil {
 		return err
@@ -227,11 +213,7 @@ func wireSnapshot(n *memory.Snapshot) wire.Snapshot {
 	return wire.Snapshot{Name: n.Name, Revision: int64(n.Revision), CreatedAt: wire.Time(n.CreatedAt)}
 }
 
-func (h *core) createSnapshot(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.SnapshotRequest](c)
-	if err != nil {
-		return err
-	}
+func (h *core) createSnapshot(c *gin.Context, ref string, body wire.SnapshotRequest) error {
 	at, err := h.revisionOf(c, ref, "revision", valueOr(body.Revision, nil))
 	if err != nil {
 		return err
@@ -243,22 +225,14 @@ func (h *core) createSnapshot(c *gin.Context) error {
 	return replyAt(c, http.StatusCreated, n.Revision, wireSnapshot(&n))
 }
 
-func (h *core) deleteSnapshot(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) deleteSnapshot(c *gin.Context, ref string) error {
 	if err := h.Clone.DeleteSnapshot(c.Request.Context(), scope(c), ref, c.Param("snapshot")); err != nil {
 		return err
 	}
 	return noContent(c)
 }
 
-func (h *core) blameNote(c *gin.Context) error {
-	_, id, err := notePath(c)
-	if err != nil {
-		return err
-	}
+func (h *core) blameNote(c *gin.Context, _ string, id uuid.UUID) error {
 	v, err := h.view(c)
 	if err != nil {
 		return err

@@ -15,11 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-func (h *core) getNoteHistory(c *gin.Context) error {
-	_, id, err := notePath(c)
-	if err != nil {
-		return err
-	}
+func (h *core) getNoteHistory(c *gin.Context, _ string, id uuid.UUID) error {
 	v, cur, err := h.pageView(c)
 	if err != nil {
 		return err

@@ -20,11 +20,7 @@ import (
 )
 
 // importHistory reads a file of another program: it says what it understood, and unless dry_run is set it imports it by a job.
-func (h *core) importHistory(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) importHistory(c *gin.Context, ref string) error {
 	ctx, s := c.Request.Context(), scope(c)
 	v, err := h.Recall.Open(ctx, s, ref, nil, 0)
 	if err != nil {

@@ -6,13 +6,10 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
-func (h *core) listHotNotes(c *gin.Context) error {
-	v, err := h.view(c)
-	if err != nil {
-		return err
-	}
+func (h *core) listHotNotes(c *gin.Context, v memory.View) error {
 	hot, err := h.Recall.Hot(c.Request.Context(), scope(c), v, pageLimit(c))
 	if err != nil {
 		return err

@@ -7,17 +7,14 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 )
 
 // importNotes passes the body on while it arrives, without buffering it.
-func (h *core) importNotes(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) importNotes(c *gin.Context, ref string) error {
 	body := newUpload(c, uploadStall)
 	job, err := h.Imports.Start(c.Request.Context(), scope(c), ref, body)
 	switch {
@@ -78,16 +75,12 @@ func (u *uploadReader) Read(p []byte) (int, error) {
 // getJobResults answers the result of each line imported so far, then a summary. There may be
 // millions of lines, so they are sent while they are read; an answer without summary was
 // interrupted.
-func (h *core) getJobResults(c *gin.Context) error {
-	id, err := pathID(c, "job")
-	if err != nil {
-		return err
-	}
+func (h *core) getJobResults(c *gin.Context, id uuid.UUID) error {
 	ctx, s := c.Request.Context(), scope(c)
 	// Late warnings about a line are shown with its result.
 	later := map[int][]string{}
 	last := 0
-	err = h.Imports.Results(ctx, s, id, func(r notes.ImportResult) error {
+	err := h.Imports.Results(ctx, s, id, func(r notes.ImportResult) error {
 		if r.Line <= last {
 			later[r.Line] = append(later[r.Line], r.Warnings...)
 		}

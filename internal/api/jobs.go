@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -82,11 +83,7 @@ func (h *core) queryCollection(c *gin.Context) (uuid.UUID, error) {
 	return found.ID, err
 }
 
-func (h *core) getJob(c *gin.Context) error {
-	id, err := pathID(c, "job")
-	if err != nil {
-		return err
-	}
+func (h *core) getJob(c *gin.Context, id uuid.UUID) error {
 	job, err := h.Jobs.Job(c.Request.Context(), scope(c), id)
 	if err != nil {
 		return err
@@ -94,50 +91,27 @@ func (h *core) getJob(c *gin.Context) error {
 	return reply(c, http.StatusOK, wireJob(&job, h.now()))
 }
 
-func (h *core) retryJob(c *gin.Context) error {
-	job, err := h.changeableJob(c)
-	if err != nil {
-		return err
-	}
-	entry := memory.AuditEntry{Action: "job.retry", Target: job.ID.String()}
-	if job, err = h.Jobs.RetryJob(c.Request.Context(), scope(c), job.ID, entry); err != nil {
-		return err
-	}
-	return reply(c, http.StatusAccepted, wireJob(&job, h.now()))
-}
-
-func (h *core) cancelJob(c *gin.Context) error {
-	job, err := h.changeableJob(c)
-	if err != nil {
-		return err
-	}
-	entry := memory.AuditEntry{Action: "job.cancel", Target: job.ID.String()}
-	if job, err = h.Jobs.CancelJob(c.Request.Context(), scope(c), job.ID, entry); err != nil {
-		return err
-	}
-	return reply(c, http.StatusAccepted, wireJob(&job, h.now()))
-}
-
-// changeableJob returns the job of the path if the caller may write to its collection.
-func (h *core) changeableJob(c *gin.Context) (memory.Job, error) {
-	id, err := pathID(c, "job")
-	if err != nil {
-		return memory.Job{}, err
-	}
-	ctx, s := c.Request.Context(), scope(c)
-	job, err := h.Jobs.Job(ctx, s, id)
-	if err != nil {
-		return job, err
-	}
-	found, err := h.Jobs.ResolveCollection(ctx, s, job.Collection.String())
-	if fault.Is(err, fault.NotFound) {
-		return job, fault.New(fault.Conflict, "the collection of the job is being removed")
-	}
-	if err != nil {
-		return job, err
-	}
-	if found.Shared() {
-		return job, tenant.Check(s, tenant.BaseWrite)
-	}
-	return job, nil
+// changeJob returns the handler that changes the job of the path if the caller may write to its collection.
+func (h *core) changeJob(action string, change func(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error)) handler {
+	return onID("job", func(c *gin.Context, id uuid.UUID) error {
+		ctx, s := c.Request.Context(), scope(c)
+		job, err := h.Jobs.Job(ctx, s, id)
+		if err != nil {
+			return err
+		}
+		found, err := h.Jobs.ResolveCollection(ctx, s, job.Collection.String())
+		if fault.Is(err, fault.NotFound) {
+			return fault.New(fault.Conflict, "the collection of the job is being removed")
+		}
+		if err == nil && found.Shared() {
+			err = tenant.Check(s, tenant.BaseWrite)
+		}
+		if err == nil {
+			job, err = change(ctx, s, id, memory.AuditEntry{Action: action, Target: id.String()})
+		}
+		if err != nil {
+			return err
+		}
+		return reply(c, http.StatusAccepted, wireJob(&job, h.now()))
+	})
 }

@@ -12,11 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-func (h *access) createAPIKey(c *gin.Context) error {
-	body, err := bind[wire.APIKeyInput](c)
-	if err != nil {
-		return err
-	}
+func (h *access) createAPIKey(c *gin.Context, body wire.APIKeyInput) error {
 	k, err := h.Keys.Create(c.Request.Context(), scope(c), auth.NewKey{
 		Name: valueOr(body.DisplayName, ""), Scopes: scopeNames(body.Scopes), Agent: valueOr(body.Agent, ""),
 		TTL: time.Duration(valueOr(body.TTLSeconds, 0)) * time.Second, Limit: tenant.Limit(external(body.External)),
@@ -28,26 +24,17 @@ func (h *access) createAPIKey(c *gin.Context) error {
 }
 
 func (h *access) listAPIKeys(c *gin.Context) error {
-	position, limit, err := h.page(c)
-	if err != nil {
-		return err
-	}
-	q := auth.KeyQuery{Agent: query(c).Get("agent"), Limit: limit + 1}
-	if position != "" {
-		if q.After, err = uuid.Parse(position); err != nil {
-			return badCursor("is not a cursor of this listing")
+	page, next, err := pageOf(h.Server, c, func(after string, limit int) ([]auth.Key, error) {
+		id, err := parseAfter(after)
+		if err != nil {
+			return nil, err
 		}
-	}
-	keys, err := h.Keys.List(c.Request.Context(), scope(c), q)
+		return h.Keys.List(c.Request.Context(), scope(c), auth.KeyQuery{Agent: query(c).Get("agent"), After: id, Limit: limit})
+	}, func(k *auth.Key) string { return k.ID.String() }, wireKey)
 	if err != nil {
 		return uniformNotFound(err, "agent")
 	}
-	keys, next := cutPage(keys, limit, func(k auth.Key) string { return k.ID.String() })
-	out := wire.APIKeyList{Items: each(keys, wireKey)}
-	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
-		return err
-	}
-	return reply(c, http.StatusOK, out)
+	return reply(c, http.StatusOK, wire.APIKeyList{Items: page, NextCursor: next})
 }
 
 func (h *access) rotateAPIKey(c *gin.Context) error {

@@ -7,15 +7,12 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 )
 
 // recallLayers answers a query from the layers of the collection.
-func (h *core) recallLayers(c *gin.Context) error {
-	body, err := bind[wire.RecallInput](c)
-	if err != nil {
-		return err
-	}
+func (h *core) recallLayers(c *gin.Context, body wire.RecallInput) error {
 	layer, combined := string(valueOr(body.Layer, "")), valueOr(body.Combined, false)
 	if layer != "" && combined {
 		return fault.InvalidField("combined", "is over all layers; leave out layer")
@@ -82,11 +79,7 @@ func wireLayerHits(hits []recall.LayerHit, combined, explain bool) []wire.Recall
 }
 
 // listLayers answers how full the layers are.
-func (h *core) listLayers(c *gin.Context) error {
-	v, err := h.view(c)
-	if err != nil {
-		return err
-	}
+func (h *core) listLayers(c *gin.Context, v memory.View) error {
 	states, err := h.Recall.LayerStates(c.Request.Context(), scope(c), v)
 	if err != nil {
 		return err

@@ -18,11 +18,7 @@ var directions = map[string]memory.Direction{
 	"": memory.Outgoing, "out": memory.Outgoing, "in": memory.Incoming, "both": memory.Both,
 }
 
-func (h *core) listLinks(c *gin.Context) error {
-	_, id, err := notePath(c)
-	if err != nil {
-		return err
-	}
+func (h *core) listLinks(c *gin.Context, _ string, id uuid.UUID) error {
 	v, err := h.view(c)
 	if err != nil {
 		return err
@@ -34,11 +30,7 @@ func (h *core) listLinks(c *gin.Context) error {
 	return replyLinks(c, &set)
 }
 
-func (h *core) putLinks(c *gin.Context) error {
-	ref, id, err := notePath(c)
-	if err != nil {
-		return err
-	}
+func (h *core) putLinks(c *gin.Context, ref string, id uuid.UUID) error {
 	body, err := bind[wire.LinksInput](c)
 	if err != nil {
 		return err
@@ -54,11 +46,7 @@ func (h *core) putLinks(c *gin.Context) error {
 	return replyLinks(c, &set)
 }
 
-func (h *core) deleteLinks(c *gin.Context) error {
-	ref, id, err := notePath(c)
-	if err != nil {
-		return err
-	}
+func (h *core) deleteLinks(c *gin.Context, ref string, id uuid.UUID) error {
 	target, err := route.ParseID(query(c).Get("target"))
 	if err != nil {
 		return fault.InvalidField("target", "must be a UUID")

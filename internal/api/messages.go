@@ -28,11 +28,7 @@ import (
 )
 
 // addMessages answers 202: the messages are stored, and their policy works on them.
-func (h *core) addMessages(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) addMessages(c *gin.Context, ref string) error {
 	body, err := bind[struct {
 		wire.MessagesInput
 

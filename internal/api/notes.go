@@ -25,11 +25,7 @@ import (
 // waitMargin is how much of the request's time remains for the answer when waiting for a job ends.
 const waitMargin = 2 * time.Second
 
-func (h *core) createNote(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.NoteInput](c)
-	if err != nil {
-		return err
-	}
+func (h *core) createNote(c *gin.Context, ref string, body wire.NoteInput) error {
 	in, err := newNote(&body)
 	if err != nil {
 		return err
@@ -267,11 +263,7 @@ func queryFilter(c *gin.Context) (filter.Expr, error) {
 	return parseFilter([]byte(text), "")
 }
 
-func (h *core) getNote(c *gin.Context) error {
-	_, id, err := notePath(c)
-	if err != nil {
-		return err
-	}
+func (h *core) getNote(c *gin.Context, _ string, id uuid.UUID) error {
 	v, err := h.view(c)
 	if err != nil {
 		return err
@@ -286,11 +278,7 @@ func (h *core) getNote(c *gin.Context) error {
 	return reply(c, http.StatusOK, wireNoteView(&note, embedding))
 }
 
-func (h *core) patchNote(c *gin.Context) error {
-	ref, id, err := notePath(c)
-	if err != nil {
-		return err
-	}
+func (h *core) patchNote(c *gin.Context, ref string, id uuid.UUID) error {
 	body, err := bind[wire.NotePatch](c)
 	if err != nil {
 		return err
@@ -326,11 +314,7 @@ func timePatch(field string, text nullable.Nullable[string]) (out nullable.Nulla
 	return out, err
 }
 
-func (h *core) restoreNote(c *gin.Context) error {
-	ref, id, err := notePath(c)
-	if err != nil {
-		return err
-	}
+func (h *core) restoreNote(c *gin.Context, ref string, id uuid.UUID) error {
 	body, err := bind[wire.RestoreRequest](c)
 	if err != nil {
 		return err
@@ -356,11 +340,7 @@ func (h *core) replyWritten(c *gin.Context, w *notes.NoteWritten) error {
 	return reply(c, http.StatusOK, note)
 }
 
-func (h *core) deleteNote(c *gin.Context) error {
-	ref, id, err := notePath(c)
-	if err != nil {
-		return err
-	}
+func (h *core) deleteNote(c *gin.Context, ref string, id uuid.UUID) error {
 	sources := notes.Sources(query(c).Get("sources"))
 	if query(c).Get("erase") == "true" {
 		out, err := h.Notes.Erase(c.Request.Context(), scope(c), ref, id, sources, conditions(c))

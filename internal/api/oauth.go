@@ -6,7 +6,6 @@ import (
 	"net/netip"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/auth"
@@ -41,26 +40,17 @@ func (s *Server) challenge(c *gin.Context) string {
 }
 
 func (h *access) listGrants(c *gin.Context) error {
-	position, limit, err := h.page(c)
-	if err != nil {
-		return err
-	}
-	after := uuid.Nil
-	if position != "" {
-		if after, err = uuid.Parse(position); err != nil {
-			return badCursor("is not a cursor of this listing")
+	page, next, err := pageOf(h.Server, c, func(after string, limit int) ([]auth.Grant, error) {
+		id, err := parseAfter(after)
+		if err != nil {
+			return nil, err
 		}
-	}
-	grants, err := h.Grants.List(c.Request.Context(), scope(c), after, limit+1)
+		return h.Grants.List(c.Request.Context(), scope(c), id, limit)
+	}, func(g *auth.Grant) string { return g.ID.Grant.String() }, wireGrant)
 	if err != nil {
 		return err
 	}
-	grants, next := cutPage(grants, limit, func(g auth.Grant) string { return g.ID.Grant.String() })
-	out := wire.GrantList{Items: each(grants, wireGrant)}
-	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
-		return err
-	}
-	return reply(c, http.StatusOK, out)
+	return reply(c, http.StatusOK, wire.GrantList{Items: page, NextCursor: next})
 }
 
 func (h *access) deleteGrant(c *gin.Context) error {

@@ -47,11 +47,7 @@ func wireReading(r memory.Reading) wire.PolicyReading {
 	return out
 }
 
-func (h *core) getCosts(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) getCosts(c *gin.Context, ref string) error {
 	first, last, err := queryDays(c, h.now())
 	if err != nil {
 		return err
@@ -80,11 +76,7 @@ func wireCost(c notes.Cost) wire.AverageCost {
 }
 
 // forget runs the collection's forgetting task, or only reports what it would delete.
-func (h *core) forget(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.ForgetRequest](c)
-	if err != nil {
-		return err
-	}
+func (h *core) forget(c *gin.Context, ref string, body wire.ForgetRequest) error {
 	args, err := json.Marshal(wire.ForgetRequest{Mode: body.Mode, Floor: body.Floor, Tau: body.Tau})
 	if err != nil {
 		return fault.Wrap(err, fault.Internal, "the task cannot be encoded")

@@ -108,11 +108,7 @@ func idsOfNotes(list []memory.Note) []uuid.UUID {
 }
 
 // putProfile replaces what callers say about the person.
-func (h *core) putProfile(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.ProfileInput](c)
-	if err != nil {
-		return err
-	}
+func (h *core) putProfile(c *gin.Context, ref string, body wire.ProfileInput) error {
 	texts := map[string]string{}
 	for name, text := range map[string]*string{"name": body.Name, "personality": body.Personality, "hobbies": body.Hobbies, "speaking_style": body.SpeakingStyle} {
 		if text != nil {
@@ -130,13 +126,9 @@ func (h *core) putProfile(c *gin.Context) error {
 }
 
 // getProfile answers the profile notes about the person.
-func (h *core) getProfile(c *gin.Context) error {
-	v, err := h.view(c)
-	if err != nil {
-		return err
-	}
+func (h *core) getProfile(c *gin.Context, v memory.View) error {
 	out := wire.Profile{Days: []wire.ProfileDay{}, Revision: int64(v.At)}
-	err = h.eachNote(c.Request.Context(), scope(c), v, recall.ListQuery{Kinds: []memory.Kind{memory.KindProfile}}, func(n *memory.Note) bool {
+	err := h.eachNote(c.Request.Context(), scope(c), v, recall.ListQuery{Kinds: []memory.Kind{memory.KindProfile}}, func(n *memory.Note) bool {
 		date := textOf(n, attrDate)
 		switch {
 		case n.Key == notes.KeyMeta:

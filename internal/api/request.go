@@ -41,12 +41,67 @@ func bind[T any](c *gin.Context) (T, error) {
 	return v, err
 }
 
-// refAndBody returns the collection of the path, as a reference, and the body.
-func refAndBody[T any](c *gin.Context) (ref string, body T, err error) {
-	if ref, err = pathRef(c, "collection"); err == nil {
-		body, err = bind[T](c)
+// withBody returns the handler of an operation that takes its body.
+func withBody[T any](next func(c *gin.Context, body T) error) handler {
+	return func(c *gin.Context) error {
+		body, err := bind[T](c)
+		if err != nil {
+			return err
+		}
+		return next(c, body)
 	}
-	return ref, body, err
+}
+
+// onRef returns the handler of an operation that takes what its path names by an id or a name.
+func onRef(name string, next func(c *gin.Context, ref string) error) handler {
+	return func(c *gin.Context) error {
+		ref, err := pathRef(c, name)
+		if err != nil {
+			return err
+		}
+		return next(c, ref)
+	}
+}
+
+// onCollection is onRef for the collection of the path.
+func onCollection(next func(c *gin.Context, ref string) error) handler {
+	return onRef("collection", next)
+}
+
+// onCollectionBody is onCollection for an operation with a body.
+func onCollectionBody[T any](next func(c *gin.Context, ref string, body T) error) handler {
+	return onCollection(func(c *gin.Context, ref string) error {
+		return withBody(func(c *gin.Context, body T) error { return next(c, ref, body) })(c)
+	})
+}
+
+// onID returns the handler of an operation that takes what its path names by an id.
+func onID(name string, next func(c *gin.Context, id uuid.UUID) error) handler {
+	return func(c *gin.Context) error {
+		id, err := pathID(c, name)
+		if err != nil {
+			return err
+		}
+		return next(c, id)
+	}
+}
+
+// onNote returns the handler of an operation on a note of a collection.
+func onNote(next func(c *gin.Context, ref string, id uuid.UUID) error) handler {
+	return onCollection(func(c *gin.Context, ref string) error {
+		return onID("note", func(c *gin.Context, id uuid.UUID) error { return next(c, ref, id) })(c)
+	})
+}
+
+// onView returns the handler of an operation that reads the collection of its path at the revision that the request asks for.
+func (h *core) onView(next func(c *gin.Context, v memory.View) error) handler {
+	return func(c *gin.Context) error {
+		v, err := h.view(c)
+		if err != nil {
+			return err
+		}
+		return next(c, v)
+	}
 }
 
 // rawBody returns the body as it was sent. It is empty for streamed bodies, which handlers read

@@ -119,11 +119,7 @@ func (h *core) reviewsAfter(c *gin.Context, q memory.ReviewQuery, p reviewPlace,
 	}
 }
 
-func (h *core) getReview(c *gin.Context) error {
-	id, err := pathID(c, "review")
-	if err != nil {
-		return err
-	}
+func (h *core) getReview(c *gin.Context, id uuid.UUID) error {
 	r, err := h.Engine.Review(c.Request.Context(), scope(c), id)
 	if err != nil {
 		return err
@@ -131,11 +127,7 @@ func (h *core) getReview(c *gin.Context) error {
 	return reply(c, http.StatusOK, wireReview(&r))
 }
 
-func (h *core) approveReview(c *gin.Context) error {
-	body, err := bind[wire.ReviewDecision](c)
-	if err != nil {
-		return err
-	}
+func (h *core) approveReview(c *gin.Context, body wire.ReviewDecision) error {
 	return h.closeReview(c, h.answered(true, func(ctx context.Context, s tenant.Scope, id uuid.UUID, reason string) (memory.Review, error) {
 		r, err := h.Engine.Review(ctx, s, id)
 		switch {

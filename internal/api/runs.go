@@ -20,11 +20,7 @@ import (
 )
 
 // postEvent answers 202: the event is stored, and a job answers it.
-func (h *core) postEvent(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.EventInput](c)
-	if err != nil {
-		return err
-	}
+func (h *core) postEvent(c *gin.Context, ref string, body wire.EventInput) error {
 	ctx, s := c.Request.Context(), scope(c)
 	wait := valueOr(body.Wait, "") == wire.EventInputWaitDone
 	if wait {
@@ -79,11 +75,7 @@ func (h *core) waitForRun(c *gin.Context, ref string, w *agent.Started) (run age
 	return run, true
 }
 
-func (h *core) flushContext(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.FlushRequest](c)
-	if err != nil {
-		return err
-	}
+func (h *core) flushContext(c *gin.Context, ref string, body wire.FlushRequest) error {
 	job, err := h.Agent.Flush(c.Request.Context(), scope(c), ref, valueOr(body.Force, false))
 	if err != nil {
 		return err
@@ -91,11 +83,7 @@ func (h *core) flushContext(c *gin.Context) error {
 	return reply(c, http.StatusAccepted, wire.JobAccepted{Job: *wireJobRef(&job)})
 }
 
-func (h *core) pauseHeartbeats(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.PauseRequest](c)
-	if err != nil {
-		return err
-	}
+func (h *core) pauseHeartbeats(c *gin.Context, ref string, body wire.PauseRequest) error {
 	out, err := h.Agent.Pause(c.Request.Context(), scope(c), ref, body.Minutes)
 	if err != nil {
 		return err
@@ -134,11 +122,7 @@ func (h *core) run(c *gin.Context, id uuid.UUID) (v memory.View, run agent.Run, 
 	return v, run, err
 }
 
-func (h *core) getRun(c *gin.Context) error {
-	id, err := pathID(c, "run")
-	if err != nil {
-		return err
-	}
+func (h *core) getRun(c *gin.Context, id uuid.UUID) error {
 	v, run, err := h.run(c, id)
 	if err != nil {
 		return err
@@ -279,11 +263,7 @@ func (e *eventStream) say(heard *agent.Listener) (changed <-chan struct{}, err e
 	return changed, err
 }
 
-func (h *core) cancelRun(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) cancelRun(c *gin.Context, ref string) error {
 	id, err := pathID(c, "run")
 	if err != nil {
 		return err
@@ -307,11 +287,7 @@ func (h *core) listSteps(c *gin.Context) error {
 	return reply(c, http.StatusOK, wire.StepList{Items: wireRun(&run).Steps})
 }
 
-func (h *core) listWaitingCalls(c *gin.Context) error {
-	v, err := h.view(c)
-	if err != nil {
-		return err
-	}
+func (h *core) listWaitingCalls(c *gin.Context, v memory.View) error {
 	open, err := h.Agent.Waiting(c.Request.Context(), scope(c), v)
 	if err != nil {
 		return err
@@ -320,11 +296,7 @@ func (h *core) listWaitingCalls(c *gin.Context) error {
 }
 
 // postResults answers calls of a run. With wait it answers when the run has ended or waits again.
-func (h *core) postResults(c *gin.Context) error {
-	ref, err := pathRef(c, "collection")
-	if err != nil {
-		return err
-	}
+func (h *core) postResults(c *gin.Context, ref string) error {
 	id, err := pathID(c, "run")
 	if err != nil {
 		return err

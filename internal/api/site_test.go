@@ -116,8 +116,8 @@ func (s *site) mountMemory(t *testing.T) {
 		Jobs:   s.store,
 	}}
 	if err := s.mountAll(map[string]handler{
-		"createCollection": h.createCollection, "listCollections": h.listCollections, "getCollection": h.getCollection,
-		"deleteCollection": h.deleteCollection, "createNote": h.createNote, "getNote": h.getNote, "listNotes": h.listNotes,
+		"createCollection": withBody(h.createCollection), "listCollections": h.listCollections, "getCollection": onCollection(h.getCollection),
+		"deleteCollection": onCollection(h.deleteCollection), "createNote": onCollectionBody(h.createNote), "getNote": onNote(h.getNote), "listNotes": h.listNotes,
 		"search": h.search, "listJobs": h.listJobs,
 	}); err != nil {
 		t.Fatal(err)

@@ -6,14 +6,11 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt/agent"
 )
 
-func (h *core) listTools(c *gin.Context) error {
-	v, err := h.view(c)
-	if err != nil {
-		return err
-	}
+func (h *core) listTools(c *gin.Context, v memory.View) error {
 	tools, err := h.Agent.Tools(c.Request.Context(), scope(c), &v)
 	if err != nil {
 		return err
@@ -27,11 +24,7 @@ func (h *core) listTools(c *gin.Context) error {
 	return reply(c, http.StatusOK, out)
 }
 
-func (h *core) step(c *gin.Context) error {
-	ref, body, err := refAndBody[wire.StepRequest](c)
-	if err != nil {
-		return err
-	}
+func (h *core) step(c *gin.Context, ref string, body wire.StepRequest) error {
 	call := agent.Call{Tool: body.Tool, Arguments: valueOr(body.Arguments, nil)}
 	got, err := h.Agent.Step(c.Request.Context(), scope(c), ref, call, conditions(c))
 	if err != nil {
@@ -46,11 +39,7 @@ func (h *core) step(c *gin.Context) error {
 	return replyAt(c, http.StatusOK, got.Revision, out)
 }
 
-func (h *core) getMainContext(c *gin.Context) error {
-	v, err := h.view(c)
-	if err != nil {
-		return err
-	}
+func (h *core) getMainContext(c *gin.Context, v memory.View) error {
 	m, err := h.Agent.Main(c.Request.Context(), scope(c), v)
 	if err != nil {
 		return err

@@ -24,11 +24,7 @@ const (
 
 // streamJob sends the job now and at every change, until the job ends, the client leaves, or the
 // server stops.
-func (h *core) streamJob(c *gin.Context) error {
-	id, err := pathID(c, "job")
-	if err != nil {
-		return err
-	}
+func (h *core) streamJob(c *gin.Context, id uuid.UUID) error {
 	s := scope(c)
 	if _, err := h.Jobs.Job(c.Request.Context(), s, id); err != nil {
 		return err

@@ -11,11 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-func (h *access) createTenant(c *gin.Context) error {
-	body, err := bind[wire.TenantInput](c)
-	if err != nil {
-		return err
-	}
+func (h *access) createTenant(c *gin.Context, body wire.TenantInput) error {
 	l := valueOr(body.Limits, wire.Limits{})
 	t, err := h.Tenants.Create(c.Request.Context(), principal(c).Operator, tenant.NewTenant{Name: body.Name, AllowedHosts: body.AllowedHosts, Limits: tenant.Limits{
 		RequestsPerMinute: valueOr(l.RequestsPerMinute, 0), Notes: valueOr(l.Notes, 0), Collections: valueOr(l.Collections, 0),
@@ -29,29 +25,16 @@ func (h *access) createTenant(c *gin.Context) error {
 }
 
 func (h *access) listTenants(c *gin.Context) error {
-	after, limit, err := h.page(c)
+	page, next, err := pageOf(h.Server, c, func(after string, limit int) ([]tenant.Tenant, error) {
+		return h.Tenants.List(c.Request.Context(), principal(c).Operator, after, limit)
+	}, func(t *tenant.Tenant) string { return t.Name }, wireTenant)
 	if err != nil {
 		return err
 	}
-	tenants, err := h.Tenants.List(c.Request.Context(), principal(c).Operator, after, limit+1)
-	if err != nil {
-		return err
-	}
-	tenants, next := cutPage(tenants, limit, func(t tenant.Tenant) string { return t.Name })
-	out := wire.TenantList{Items: each(tenants, wireTenant)}
-	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
-		return err
-	}
-	return reply(c, http.StatusOK, out)
+	return reply(c, http.StatusOK, wire.TenantList{Items: page, NextCursor: next})
 }
 
-func (h *access) getTenant(c *gin.Context) error { return h.tenant(c, h.Tenants.Get) }
-
-func (h *access) patchTenant(c *gin.Context) error {
-	body, err := bind[wire.TenantPatch](c)
-	if err != nil {
-		return err
-	}
+func (h *access) patchTenant(c *gin.Context, body wire.TenantPatch) error {
 	var hosts *[]string
 	if body.AllowedHosts != nil {
 		hosts = &body.AllowedHosts
@@ -62,37 +45,27 @@ func (h *access) patchTenant(c *gin.Context) error {
 		Forks: limitPatch(l.Forks), StoredBytes: limitPatch(l.StoredBytes), ModelTokensPerDay: limitPatch(l.ModelTokensPerDay),
 		RequestsPerSecond: limitPatch(l.RequestsPerSecond), QueuedJobs: limitPatch(l.QueuedJobs), ParseSecondsPerHour: limitPatch(l.ParseSecondsPerHour),
 	}}
-	return h.tenant(c, func(ctx context.Context, op tenant.Operator, ref string) (tenant.Tenant, error) {
+	return h.tenant(func(ctx context.Context, op tenant.Operator, ref string) (tenant.Tenant, error) {
 		return h.Tenants.Patch(ctx, op, ref, p)
-	})
+	})(c)
 }
 
-func (h *access) suspendTenant(c *gin.Context) error { return h.tenant(c, h.Tenants.Suspend) }
-
-func (h *access) resumeTenant(c *gin.Context) error { return h.tenant(c, h.Tenants.Resume) }
-
-func (h *access) deleteTenant(c *gin.Context) error {
-	ref, err := pathRef(c, "tenant")
-	if err != nil {
-		return err
-	}
+func (h *access) deleteTenant(c *gin.Context, ref string) error {
 	if err := h.Tenants.Delete(c.Request.Context(), principal(c).Operator, ref); err != nil {
 		return uniformNotFound(err, "tenant")
 	}
 	return noContent(c)
 }
 
-// tenant calls act for the tenant of the path and answers with the tenant.
-func (h *access) tenant(c *gin.Context, act func(context.Context, tenant.Operator, string) (tenant.Tenant, error)) error {
-	ref, err := pathRef(c, "tenant")
-	if err != nil {
-		return err
-	}
-	t, err := act(c.Request.Context(), principal(c).Operator, ref)
-	if err != nil {
-		return uniformNotFound(err, "tenant")
-	}
-	return reply(c, http.StatusOK, wireTenant(&t))
+// tenant returns the handler that calls act for the tenant of the path and answers with the tenant.
+func (h *access) tenant(act func(context.Context, tenant.Operator, string) (tenant.Tenant, error)) handler {
+	return onRef("tenant", func(c *gin.Context, ref string) error {
+		t, err := act(c.Request.Context(), principal(c).Operator, ref)
+		if err != nil {
+			return uniformNotFound(err, "tenant")
+		}
+		return reply(c, http.StatusOK, wireTenant(&t))
+	})
 }
 
 // limitPatch returns nil for an absent field, and zero (unlimited) for null.

@@ -11,11 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-func (h *access) createToken(c *gin.Context) error {
-	body, err := bind[wire.TokenRequest](c)
-	if err != nil {
-		return err
-	}
+func (h *access) createToken(c *gin.Context, body wire.TokenRequest) error {
 	t, err := h.Tokens.Exchange(c.Request.Context(), principal(c), auth.TokenRequest{
 		Agent: valueOr(body.Agent, ""), Scopes: scopeNames(body.Scopes), TTL: time.Duration(valueOr(body.TTLSeconds, 0)) * time.Second,
 		Limit: tenant.Limit(external(body.External)),

@@ -30,11 +30,7 @@ func toolRef(s string) (string, error) {
 	return s, nil
 }
 
-func (h *core) createOwnTool(c *gin.Context) error {
-	body, err := bind[wire.OwnToolInput](c)
-	if err != nil {
-		return err
-	}
+func (h *core) createOwnTool(c *gin.Context, body wire.OwnToolInput) error {
 	t, err := h.Tools.Create(c.Request.Context(), scope(c), body.Name, tools.Change{Description: &body.Description, Parameters: valueOr(body.Parameters, nil)})
 	if err != nil {
 		return err
@@ -43,27 +39,17 @@ func (h *core) createOwnTool(c *gin.Context) error {
 }
 
 func (h *core) listOwnTools(c *gin.Context) error {
-	cur, err := h.cursorOf(c)
+	page, next, err := pageOf(h.Server, c, func(after string, limit int) ([]memory.OwnTool, error) {
+		return h.Tools.List(c.Request.Context(), scope(c), after, limit)
+	}, func(t *memory.OwnTool) string { return t.Name }, func(t *memory.OwnTool) memory.OwnTool { return *t })
 	if err != nil {
 		return err
 	}
-	after, limit := "", pageLimit(c)
-	if cur != nil {
-		after = cur.Position
-	}
-	list, err := h.Tools.List(c.Request.Context(), scope(c), after, limit+1)
+	items, err := h.wireTools(c, page)
 	if err != nil {
 		return err
 	}
-	list, next := cutPage(list, limit, func(t memory.OwnTool) string { return t.Name })
-	var out wire.OwnToolList
-	if out.Items, err = h.wireTools(c, list); err != nil {
-		return err
-	}
-	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
-		return err
-	}
-	return reply(c, http.StatusOK, out)
+	return reply(c, http.StatusOK, wire.OwnToolList{Items: items, NextCursor: next})
 }
 
 func (h *core) getOwnTool(c *gin.Context) error {
@@ -105,24 +91,18 @@ func (h *core) deleteOwnTool(c *gin.Context) error {
 	return noContent(c)
 }
 
-func (h *core) attachTool(c *gin.Context) error { return h.changeTools(c, h.Agent.AttachTool) }
-
-func (h *core) detachTool(c *gin.Context) error { return h.changeTools(c, h.Tools.Detach) }
-
-func (h *core) changeTools(c *gin.Context, change func(ctx context.Context, s tenant.Scope, ref, tool string) (memory.OwnTool, error)) error {
-	ref, body, err := refAndBody[wire.OwnToolRef](c)
-	if err != nil {
-		return err
-	}
-	tool, err := toolRef(body.Tool)
-	if err != nil {
-		return err
-	}
-	t, err := change(c.Request.Context(), scope(c), ref, tool)
-	if err != nil {
-		return err
-	}
-	return h.replyTool(c, http.StatusOK, &t)
+func (h *core) changeTools(change func(ctx context.Context, s tenant.Scope, ref, tool string) (memory.OwnTool, error)) handler {
+	return onCollectionBody(func(c *gin.Context, ref string, body wire.OwnToolRef) error {
+		tool, err := toolRef(body.Tool)
+		if err != nil {
+			return err
+		}
+		t, err := change(c.Request.Context(), scope(c), ref, tool)
+		if err != nil {
+			return err
+		}
+		return h.replyTool(c, http.StatusOK, &t)
+	})
 }
 
 func (h *core) replyTool(c *gin.Context, status int, t *memory.OwnTool) error {

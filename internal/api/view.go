@@ -115,16 +115,6 @@ func minRevision(c *gin.Context) memory.Revision {
 	return 0
 }
 
-// notePath reads the collection and the note of the path. Text that is not an id is an absent note
-// in any collection.
-func notePath(c *gin.Context) (ref string, id uuid.UUID, err error) {
-	if ref, err = pathRef(c, "collection"); err != nil {
-		return "", uuid.Nil, err
-	}
-	id, err = pathID(c, "note")
-	return ref, id, err
-}
-
 // conditions returns the conditions of a writing request, from its headers.
 func conditions(c *gin.Context) memory.Request {
 	r := memory.Request{Guard: ifMatch(c.Request.Header.Get("If-Match"))}

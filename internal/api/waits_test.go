@@ -79,7 +79,7 @@ func TestEventsStayAliveAndEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, h := neverEnding(t)
-		if err := b.mount("streamJob", h.streamJob); err != nil {
+		if err := b.mount("streamJob", onID("job", h.streamJob)); err != nil {
 			t.Fatal(err)
 		}
 		// A stream that never ends would fill its recorder, because the bubble's clock jumps from
@@ -120,7 +120,7 @@ func TestEventsEndWithTheKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, h := neverEnding(t)
-		if err := b.mount("streamJob", h.streamJob); err != nil {
+		if err := b.mount("streamJob", onID("job", h.streamJob)); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -158,7 +158,7 @@ func TestWaitersAndChatsAreBounded(t *testing.T) {
 	t.Parallel()
 	b, h := neverEnding(t)
 	h.waiting, h.talking = newGate(2), newGate(1)
-	if err := b.mountAll(map[string]handler{"createNote": h.createNote, "chat": h.chat, "createChatCompletion": h.createChatCompletion}); err != nil {
+	if err := b.mountAll(map[string]handler{"createNote": onCollectionBody(h.createNote), "chat": onCollection(h.chat), "createChatCompletion": h.createChatCompletion}); err != nil {
 		t.Fatal(err)
 	}
 	own := b.auth.(always).Scope.Tenant()

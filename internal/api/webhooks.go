@@ -4,17 +4,14 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/hooks"
 )
 
-func (h *core) createWebhook(c *gin.Context) error {
-	body, err := bind[wire.WebhookInput](c)
-	if err != nil {
-		return err
-	}
+func (h *core) createWebhook(c *gin.Context, body wire.WebhookInput) error {
 	w, secret, err := h.Hooks.Create(c.Request.Context(), scope(c), valueOr(body.Collection, ""), hooks.Change{URL: &body.URL, Events: eventNames(body.Events)})
 	if err != nil {
 		return err
@@ -23,35 +20,20 @@ func (h *core) createWebhook(c *gin.Context) error {
 }
 
 func (h *core) listWebhooks(c *gin.Context) error {
-	cur, err := h.cursorOf(c)
+	page, next, err := pageOf(h.Server, c, func(after string, limit int) ([]memory.Webhook, error) {
+		id, err := parseAfter(after)
+		if err != nil {
+			return nil, err
+		}
+		return h.Hooks.List(c.Request.Context(), scope(c), id, limit)
+	}, func(w *memory.Webhook) string { return w.ID.String() }, func(w *memory.Webhook) wire.Webhook { return wireWebhook(w, "") })
 	if err != nil {
 		return err
 	}
-	after, err := cur.afterID()
-	if err != nil {
-		return err
-	}
-	limit := pageLimit(c)
-	list, err := h.Hooks.List(c.Request.Context(), scope(c), after, limit+1)
-	if err != nil {
-		return err
-	}
-	list, next := cutPage(list, limit, func(w memory.Webhook) string { return w.ID.String() })
-	out := wire.WebhookList{Items: make([]wire.Webhook, len(list))}
-	for i := range list {
-		out.Items[i] = wireWebhook(&list[i], "")
-	}
-	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
-		return err
-	}
-	return reply(c, http.StatusOK, out)
+	return reply(c, http.StatusOK, wire.WebhookList{Items: page, NextCursor: next})
 }
 
-func (h *core) getWebhook(c *gin.Context) error {
-	id, err := pathID(c, "webhook")
-	if err != nil {
-		return err
-	}
+func (h *core) getWebhook(c *gin.Context, id uuid.UUID) error {
 	w, err := h.Hooks.Get(c.Request.Context(), scope(c), id)
 	if err != nil {
 		return err
@@ -59,11 +41,7 @@ func (h *core) getWebhook(c *gin.Context) error {
 	return reply(c, http.StatusOK, wireWebhook(&w, ""))
 }
 
-func (h *core) patchWebhook(c *gin.Context) error {
-	id, err := pathID(c, "webhook")
-	if err != nil {
-		return err
-	}
+func (h *core) patchWebhook(c *gin.Context, id uuid.UUID) error {
 	body, err := bind[wire.WebhookPatch](c)
 	if err != nil {
 		return err
@@ -83,45 +61,27 @@ func (h *core) patchWebhook(c *gin.Context) error {
 	return reply(c, http.StatusOK, wireWebhook(&w, secret))
 }
 
-func (h *core) deleteWebhook(c *gin.Context) error {
-	id, err := pathID(c, "webhook")
-	if err == nil {
-		err = h.Hooks.Delete(c.Request.Context(), scope(c), id)
-	}
-	if err != nil {
+func (h *core) deleteWebhook(c *gin.Context, id uuid.UUID) error {
+	if err := h.Hooks.Delete(c.Request.Context(), scope(c), id); err != nil {
 		return err
 	}
-	c.Status(http.StatusNoContent)
-	return nil
+	return noContent(c)
 }
 
-func (h *core) listDeliveries(c *gin.Context) error {
-	id, err := pathID(c, "webhook")
+func (h *core) listDeliveries(c *gin.Context, id uuid.UUID) error {
+	page, next, err := pageOf(h.Server, c, func(after string, limit int) ([]memory.Delivery, error) {
+		before, err := parseAfter(after)
+		if err != nil {
+			return nil, err
+		}
+		return h.Hooks.Deliveries(c.Request.Context(), scope(c), memory.DeliveryQuery{
+			Webhook: id, State: memory.DeliveryState(query(c).Get("state")), Before: before, Limit: limit,
+		})
+	}, func(d *memory.Delivery) string { return d.ID.String() }, wireDelivery)
 	if err != nil {
 		return err
 	}
-	cur, err := h.cursorOf(c)
-	if err != nil {
-		return err
-	}
-	limit := pageLimit(c)
-	q := memory.DeliveryQuery{Webhook: id, State: memory.DeliveryState(query(c).Get("state")), Limit: limit + 1}
-	if q.Before, err = cur.afterID(); err != nil {
-		return err
-	}
-	list, err := h.Hooks.Deliveries(c.Request.Context(), scope(c), q)
-	if err != nil {
-		return err
-	}
-	list, next := cutPage(list, limit, func(d memory.Delivery) string { return d.ID.String() })
-	out := wire.DeliveryList{Items: make([]wire.Delivery, len(list))}
-	for i := range list {
-		out.Items[i] = wireDelivery(&list[i])
-	}
-	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
-		return err
-	}
-	return reply(c, http.StatusOK, out)
+	return reply(c, http.StatusOK, wire.DeliveryList{Items: page, NextCursor: next})
 }
 
 func (h *core) retryDelivery(c *gin.Context) error {

@@ -9,7 +9,7 @@ func Budgets() map[string]int {
 		"internal/cli":                              7060,
 		"internal/app":                              4100,
 		"internal/config":                           1030,
-		"internal/api":                              11150,
+		"internal/api":                              10690,
 		"internal/api/mem0":                         2800,
 		"internal/api/table":                        100,
 		"internal/api/docs":                         750,
