@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // goldenE5 is the output of the second implementation for a text (tools/encoder/e5.py).
@@ -117,7 +118,7 @@ func TestUnigramWords(t *testing.T) {
 
 // No text has the pieces of the frame, or one of another's range, however odd it is.
 func FuzzUnigram(f *testing.F) {
-	for _, s := range []string{"", " ", "<s></s>", "a\x00b", "\xff\xfe", "▁▁ a▁", strings.Repeat("好", 5000), strings.Repeat("x", 70_000), "ﬁ①\u3000"} {
+	for _, s := range []string{"", " ", "<s></s>", "a\x00b", "\xff\xfe", "▁▁ a▁", strings.Repeat("好", 5000), strings.Repeat("x", 70_000), "ﬁ①\u3000", "foo-bar's 你好foo好 ok-42b--c", strings.Repeat("0af3-9c", 800)} {
 		f.Add(s)
 	}
 	dir, err := findModel()
@@ -144,6 +145,15 @@ func FuzzUnigram(f *testing.F) {
 			}
 			if id := in.ids[in.skip+i]; id == u.begin || id == u.end {
 				t.Fatalf("piece %d is of the frame", i)
+			}
+			// A piece of letters is of a whole word.
+			if first, _ := utf8.DecodeRuneInString(text[w.start:w.end]); inWord(first) {
+				before, n := utf8.DecodeLastRuneInString(text[:w.start])
+				behind, m := utf8.DecodeRuneInString(text[w.end:])
+				last, _ := utf8.DecodeLastRuneInString(text[:w.end])
+				if n > 0 && inWord(before) || m > 0 && inWord(last) && inWord(behind) {
+					t.Fatalf("%q is cut off within a word", text[w.start:w.end])
+				}
 			}
 		}
 	})

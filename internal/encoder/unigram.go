@@ -94,7 +94,7 @@ func (u *unigram) tokenize(text string, query bool) input {
 	if query {
 		prefix, center = u.query, u.queryCenter
 	}
-	r := unigramReader{unigram: u, text: text}
+	r := unigramReader{unigram: u, text: text, run: span{-1, -1}}
 	r.center = center
 	r.ids = append(append(make([]int32, 0, 32+len(prefix)), u.begin), prefix...)
 	r.skip = len(r.ids)
@@ -115,6 +115,7 @@ type unigramReader struct {
 	word  []byte      // the current word, normalized, with its mark
 	chars []character // of word
 	best  []split     // of the first characters of word
+	run   span        // the last one of runAt
 }
 
 // character is one of a normalized word.
@@ -235,22 +236,35 @@ func (r *unigramReader) wordOf(piece span) span {
 	if !letters {
 		return piece
 	}
-	for piece.start > 0 {
-		c, n := utf8.DecodeLastRuneInString(r.text[:piece.start])
-		if !isWordRune(c) || isUnspaced(c) {
-			break
-		}
-		piece.start -= n
-	}
-	for piece.end < len(r.text) {
-		c, n := utf8.DecodeRuneInString(r.text[piece.end:])
-		if !isWordRune(c) || isUnspaced(c) {
-			break
-		}
-		piece.end += n
-	}
-	return piece
+	return span{r.runAt(piece.start).start, r.runAt(piece.end).end}
 }
+
+// runAt returns the letters and digits before and behind a place in the text. A run may be as long as the text, and have many pieces: the
+// last one is kept.
+func (r *unigramReader) runAt(place int) span {
+	if r.run.start <= place && place <= r.run.end {
+		return r.run
+	}
+	r.run = span{place, place}
+	for r.run.start > 0 {
+		c, n := utf8.DecodeLastRuneInString(r.text[:r.run.start])
+		if !inWord(c) {
+			break
+		}
+		r.run.start -= n
+	}
+	for r.run.end < len(r.text) {
+		c, n := utf8.DecodeRuneInString(r.text[r.run.end:])
+		if !inWord(c) {
+			break
+		}
+		r.run.end += n
+	}
+	return r.run
+}
+
+// inWord reports whether a character is of a word that is longer than itself.
+func inWord(c rune) bool { return isWordRune(c) && !isUnspaced(c) }
 
 func isWordRune(c rune) bool { return unicode.In(c, unicode.L, unicode.N, unicode.M) }
 
