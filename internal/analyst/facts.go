@@ -44,8 +44,8 @@ func extract(r *reader, in mem0.ExtractInput) mem0.Extraction {
 	sentences := r.judged(slices.DeleteFunc(said.Sentences(turns, len(in.Recent)), func(s said.Sentence) bool { return turns[s.Turn].Assistant }))
 	out := mem0.Extraction{Facts: []string{}}
 	for _, q := range best(quotations(sentences), in.Max) {
-		if q.turn > 0 && !said.Asks(q.before) && !sameTalk(&all[q.turn-1], &all[q.turn]) {
-			q.before = ""
+		if q.turn > 0 && !said.Asks(q.before) {
+			q.before = explains(&all[q.turn-1], &all[q.turn], q.before)
 		}
 		out.Facts = append(out.Facts, q.frame(&all[q.turn], in.Chars))
 	}
@@ -60,10 +60,13 @@ type quotation struct {
 	worth    float64
 }
 
-// sameTalk reports whether a statement may explain the one after it: persons say both, within an hour. A question may come
-// from anybody, and be answered later.
-func sameTalk(before, after *memory.Utterance) bool {
-	return before.Role == memory.RoleUser && after.Time.Sub(before.Time) <= time.Hour
+// explains returns a statement as it explains the one after it: persons say both, within an hour. A question may come from anybody, and be
+// answered later. What another person states has that name, or it would read as said by who speaks next.
+func explains(before, after *memory.Utterance, words string) string {
+	if words == "" || before.Name == "" || before.Role != memory.RoleUser || after.Time.Sub(before.Time) > time.Hour {
+		return ""
+	}
+	return quote.Spoken(cut(oneLine(before.Name), maxSpeaker), words)
 }
 
 // maxJoined is how many bytes a quotation has at most when sentences that name nothing are joined to it: a character of a script

@@ -61,6 +61,9 @@ func TestExtractQuotes(t *testing.T) {
 		{"Korean", "지난주에 부산으로 이사했어요.", nil, []string{"Nora, 2026-06-01: “지난주에 부산으로 이사했어요.”"}},
 		{"Arabic", "انتقلت إلى دبي الأسبوع الماضي.", nil, []string{"Nora, 2026-06-01: “انتقلت إلى دبي الأسبوع الماضي.”"}},
 		{"Chinese", "我搬到慕尼黑了。", []string{"Nora: I live in Berlin."}, []string{"Nora, 2026-06-01: “我搬到慕尼黑了。”"}},
+		{"behind one's own statement", "I play the cello.", []string{"Nora: I live in Porto with two cats."}, []string{"Nora, 2026-06-01: “I play the cello.”"}},
+		{"behind another's", "I play the cello.", []string{"Tom: I live in Porto with two cats."}, []string{"“Tom: I live in Porto with two cats.” – Nora, 2026-06-01: “I play the cello.”"}},
+		{"behind somebody's", "I play the cello.", []string{": I live in Porto with two cats."}, []string{"Nora, 2026-06-01: “I play the cello.”"}},
 		{"a Chinese name", "我叫林小雨。", nil, []string{"Nora, 2026-06-01: “我叫林小雨。”"}},
 	} {
 		if got := extract(&reader{}, nora(c.said, c.before...)).Facts; !slices.Equal(got, c.want) {
