@@ -67,6 +67,94 @@ func TestUnknownFieldsNameTheRightOne(t *testing.T) {
 	}
 }
 
+// Each enumerated parameter of the contract refuses another value, and says which it can have. What is not enumerated is named here.
+func TestParametersRefuseUnknownValues(t *testing.T) {
+	t.Parallel()
+	free := map[string]string{ // names, ids, texts, times and filters; what is in brackets its handler enumerates
+		"action": "", "after": "", "against": "", "against_at": "", "agent": "", "agent_id": "", "app": "", "as_of": "", "at": "", "collection": "", "cursor": "",
+		"expires_at": "", "filter": "", "format": "(postHistory)", "from": "", "kind": "(listJobs)", "me": "", "name": "", "object": "", "parent": "", "q": "",
+		"query": "", "relation": "", "run": "", "session": "", "since": "", "subject": "", "target": "", "timezone": "", "to": "", "user": "", "valid_at": "",
+	}
+	doc, err := sharedDocument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	enumerated := 0
+	for id, op := range doc.operations {
+		if op.public {
+			continue
+		}
+		for name, p := range op.checks().query {
+			schema := p.Schema.Value
+			_, isFree := free[name]
+			if schema.Enum == nil && schema.Format == "" && schema.Type.Permits("string") {
+				if !isFree {
+					t.Errorf("%s: %s has no enumeration, and is not named as free", id, name)
+				}
+				continue
+			}
+			if schema.Type.Permits("string") && schema.Enum == nil {
+				continue // of a format
+			}
+			_, err := op.checkParameters(request(http.MethodGet, "/?"+url.Values{name: {"none such"}}.Encode(), nil))
+			f, ok := errors.AsType[*fault.Error](err)
+			if !ok || f.Code != fault.Invalid {
+				t.Errorf("%s: %s: %v", id, name, err)
+				continue
+			}
+			for _, e := range f.Fields {
+				if e.Field != name {
+					continue
+				}
+				for _, allowed := range schema.Enum {
+					enumerated++
+					if !strings.Contains(e.Reason, fmt.Sprint(allowed)) || !strings.Contains(e.Reason, `it is "none such"`) {
+						t.Errorf("%s: %s: %s", id, name, e.Reason)
+					}
+				}
+			}
+		}
+	}
+	if enumerated < 40 {
+		t.Errorf("only %d values were looked at", enumerated)
+	}
+}
+
+// A filter or a list by a kind or a state that is none is refused with those that there are.
+func TestFiltersRefuseUnknownValues(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	_, key := s.tenant(t, "acme")
+	want[wire.Collection](t, s, http.StatusCreated, key, http.MethodPost, "/v1/collections", `{"name":"c","policy":"none"}`)
+	for filter, refusal := range map[string][2]string{
+		`{"kind":"notes"}`:                                   {"filter.kind", `, passage, profile, knowledge or file; it is "notes"`},
+		`{"kind":["note","Fact"]}`:                           {"filter.kind.1", `must be one of note, message,`},
+		`{"not":{"field":"state","op":"ne","value":"done"}}`: {"filter.not.value", `must be one of raw, evolved, pending or in_review; it is "done"`},
+		`{"kinds":"note"}`:                                   {"filter.kinds", `unknown field "kinds"; want one of id, kind,`},
+		`{"field":"kind","op":"contains","value":"ote"}`:     {},
+		`{"field":"state","op":"gt","value":"m"}`:            {},
+	} {
+		for _, call := range [][3]string{
+			{http.MethodPost, "/v1/collections/c/search", `{"query":"a","filter":` + filter + `}`},
+			{http.MethodGet, "/v1/collections/c/notes?filter=" + url.QueryEscape(filter), ""},
+		} {
+			if refusal[0] == "" {
+				want[any](t, s, http.StatusOK, key, http.MethodGet, "/v1/collections/c/notes?filter="+url.QueryEscape(filter), "")
+				continue
+			}
+			p := s.refused(t, fault.Invalid, key, call[0], call[1], call[2])
+			if len(p.Errors) != 1 || p.Errors[0].Field != refusal[0] || !strings.Contains(p.Errors[0].Reason, refusal[1]) {
+				t.Errorf("%s %s: %+v", call[0], filter, p.Errors)
+			}
+		}
+	}
+	p := s.refused(t, fault.Invalid, key, http.MethodGet, "/v1/jobs?kind=exchanges", "")
+	if len(p.Errors) != 1 || !strings.HasSuffix(p.Errors[0].Reason, `webhook or flush; it is "exchanges"`) {
+		t.Error(p.Errors)
+	}
+	want[any](t, s, http.StatusOK, key, http.MethodGet, "/v1/jobs?kind=exchange", "")
+}
+
 // Many unknown parameters are refused with as many hints as are shown: each is compared with all valid
 // names.
 func TestManyUnknownParameters(t *testing.T) {

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -11,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 func (h *core) listJobs(c *gin.Context) error {
@@ -25,7 +27,11 @@ func (h *core) listJobs(c *gin.Context) error {
 	if q.Collection, err = h.queryCollection(c); err != nil {
 		return err
 	}
-	jobs, next, err := h.jobsPage(c, q, memory.JobKind(query(c).Get("kind")))
+	kind := memory.JobKind(query(c).Get("kind"))
+	if kind != "" && !slices.Contains(memory.JobKinds(), kind) {
+		return fault.InvalidField("kind", "must be one of %s; it is %q", wording.Or(memory.JobKinds()...), kind)
+	}
+	jobs, next, err := h.jobsPage(c, q, kind)
 	if err != nil {
 		return err
 	}

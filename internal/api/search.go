@@ -307,7 +307,7 @@ func (h *core) message(m *wire.Message) (recall.Message, error) {
 
 // parseFilter decodes a filter. Refusals name dotted paths below prefix.
 func parseFilter(raw []byte, prefix string) (filter.Expr, error) {
-	expr, err := filter.Parse(raw)
+	expr, err := memory.ParseFilter(raw)
 	if err != nil {
 		return nil, prefixFields(prefix, err)
 	}

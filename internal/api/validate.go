@@ -18,9 +18,11 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gin-gonic/gin"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 const (
@@ -64,7 +66,8 @@ func checkSchema(schema *openapi3.Schema, value any, size int, prefix string) er
 	return &fault.Error{Code: fault.Invalid, Message: at + ": " + fields[0].Reason, Fields: fields}
 }
 
-// schemaFields flattens the validator's errors. Only reasons are shown; they contain no values.
+// schemaFields flattens the validator's errors. Only reasons are shown; of values they repeat the start of one that is none
+// of an enumeration.
 func schemaFields(err error, prefix string, out []fault.Field) []fault.Field {
 	if len(out) > maxProblemFields {
 		return out
@@ -112,6 +115,17 @@ const minTimeLength = 10
 // reasonOf words a refusal of which the validator's own reason does not say what to do; "" for any other.
 func reasonOf(e *openapi3.SchemaError) string {
 	switch e.SchemaField {
+	case "enum":
+		var allowed []string
+		for _, v := range e.Schema.Enum {
+			if v != nil {
+				allowed = append(allowed, fmt.Sprint(v))
+			}
+		}
+		if given, ok := e.Value.(string); ok {
+			return fmt.Sprintf("must be one of %s; it is %q", wording.Or(allowed...), clip.Runes(given, 64))
+		}
+		return "must be one of " + wording.Or(allowed...)
 	case "required":
 		return "is required"
 	case "nullable":

@@ -3,7 +3,7 @@
 // evaluator.
 //
 // The API parses filters, package index evaluates them on rows, the stores translate them to SQL.
-// The package imports fault and text only.
+// The package imports fault, text, clip and wording only.
 //
 // # Syntax
 //

@@ -12,7 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // The limits of one filter.
@@ -39,7 +41,11 @@ const (
 // Parse parses a filter from JSON. Absent input (no bytes, or null) is the nil Expr. An invalid
 // filter is a fault with code Invalid, or Malformed when the bytes are not JSON. Its field is the
 // path of the invalid part, starting at "filter".
-func Parse(raw []byte) (Expr, error) {
+func Parse(raw []byte) (Expr, error) { return ParseKnown(raw, nil) }
+
+// ParseKnown is [Parse] that refuses a value which a field can never have: those of known are all that there are. Parts of values
+// and their order can be asked for freely.
+func ParseKnown(raw []byte, known map[Field][]string) (Expr, error) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil //nolint:nilnil // the nil Expr is a filter: it lets everything pass
@@ -47,11 +53,14 @@ func Parse(raw []byte) (Expr, error) {
 	if !utf8.Valid(raw) || !json.Valid(raw) {
 		return nil, &fault.Error{Code: fault.Malformed, Message: "filter: not JSON", Fields: []fault.Field{{Field: "filter", Reason: "not JSON"}}}
 	}
-	p := parser{}
+	p := parser{known: known}
 	return p.parseExpr(raw, "filter", 0)
 }
 
-type parser struct{ leaves int }
+type parser struct {
+	leaves int
+	known  map[Field][]string
+}
 
 // parseExpr parses one node; depth is the number of operators around it.
 func (p *parser) parseExpr(raw json.RawMessage, path string, depth int) (Expr, error) {
@@ -203,10 +212,10 @@ func (p *parser) parseLeaf(object map[string]json.RawMessage, path string) (Expr
 		return nil, fault.InvalidField(at, "missing")
 	}
 	if l.Op == In {
-		err := l.parseList(raw, at)
+		err := p.parseList(l, raw, at)
 		return l, err
 	}
-	v, err := parseValue(raw, l.Field, at)
+	v, err := p.parseValue(raw, l, at)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +227,7 @@ func (p *parser) parseLeaf(object map[string]json.RawMessage, path string) (Expr
 }
 
 // parseList parses the values of "in".
-func (l *Leaf) parseList(raw json.RawMessage, at string) error {
+func (p *parser) parseList(l *Leaf, raw json.RawMessage, at string) error {
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil || raw[0] != '[' {
 		return fault.InvalidField(at, "in wants a list")
@@ -227,7 +236,7 @@ func (l *Leaf) parseList(raw json.RawMessage, at string) error {
 		return fault.InvalidField(at, "in wants 1 to %d values", MaxValues)
 	}
 	for i, item := range items {
-		v, err := parseValue(item, l.Field, fmt.Sprintf("%s[%d]", at, i))
+		v, err := p.parseValue(item, l, fmt.Sprintf("%s[%d]", at, i))
 		if err != nil {
 			return err
 		}
@@ -259,7 +268,7 @@ func parseField(raw json.RawMessage, at string) (Field, []string, error) {
 		return Attributes, path, nil
 	}
 	if _, ok := fieldTypes[Field(name)]; !ok || Field(name) == Attributes {
-		return "", nil, fault.InvalidField(at, "unknown field; want one of %s", fieldNames)
+		return "", nil, fault.InvalidField(at, "unknown field %q; want one of %s", clip.Runes(name, shown), fieldNames)
 	}
 	return Field(name), nil, nil
 }
@@ -320,13 +329,25 @@ func parseOperator(raw json.RawMessage, f Field, at string) (Op, error) {
 		}
 		return op, nil
 	}
-	return "", fault.InvalidField(at, "unknown operator; want one of %s", opNames)
+	return "", fault.InvalidField(at, "unknown operator %q; want one of %s", clip.Runes(name, shown), opNames)
 }
+
+// shown is how much of what was given a refusal repeats.
+const shown = 64
 
 func (o Op) isOrdering() bool { return o == Gt || o == Gte || o == Lt || o == Lte }
 
-// parseValue parses an operand for the field.
-func parseValue(raw json.RawMessage, f Field, at string) (Value, error) {
+// parseValue parses an operand of a leaf.
+func (p *parser) parseValue(raw json.RawMessage, l *Leaf, at string) (Value, error) {
+	v, err := parseOperand(raw, l.Field, at)
+	if known := p.known[l.Field]; err == nil && known != nil && (l.Op == Eq || l.Op == Ne || l.Op == In) && !slices.Contains(known, v.Text) {
+		return v, fault.InvalidField(at, "must be one of %s; it is %q", wording.Or(known...), clip.Runes(v.Text, shown))
+	}
+	return v, err
+}
+
+// parseOperand parses an operand for the field.
+func parseOperand(raw json.RawMessage, f Field, at string) (Value, error) {
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

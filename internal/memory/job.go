@@ -34,6 +34,14 @@ const (
 	JobFlush       JobKind = "flush"    // evict the oldest messages from an agent's window; payload FlushJob. Stage decide
 )
 
+// JobKinds lists every kind.
+func JobKinds() []JobKind {
+	return []JobKind{
+		JobNote, JobExchange, JobPolicy, JobAdopt, JobCopy, JobConsolidate, JobRefresh, JobImport, JobFlatten, JobMerge, JobRollback,
+		JobRemove, JobReembed, JobErase, JobFile, JobStep, JobWebhook, JobFlush,
+	}
+}
+
 // ExchangeJob is the payload of a job of kind exchange.
 type ExchangeJob struct {
 	Messages []uuid.UUID `json:"messages"`       // oldest first

@@ -48,6 +48,17 @@ func Kinds() []Kind {
 	}
 }
 
+// ParseFilter parses a filter. Kinds and states that no note has are refused.
+func ParseFilter(raw []byte) (filter.Expr, error) {
+	kinds := make([]string, len(Kinds()))
+	for i, k := range Kinds() {
+		kinds[i] = string(k)
+	}
+	return filter.ParseKnown(raw, map[filter.Field][]string{
+		filter.Kind: kinds, filter.State: {string(StateRaw), string(StateEvolved), string(StatePending), string(StateInReview)},
+	})
+}
+
 // OfKinds returns the filter that matches notes of these kinds.
 func OfKinds(kinds ...Kind) filter.Expr {
 	leaf := &filter.Leaf{Field: filter.Kind, Op: filter.In}
