@@ -80,7 +80,7 @@ func TestJobs(t *testing.T) {
 		t.Errorf("an agent does not see the jobs of shared collections: %s", own.Body)
 	}
 	for target, want := range map[string]int{
-		"?collection=mine": 0, "?collection=space&state=done": 0, "?kind=consolidate": 1, "?kind=none": 0, "?kind=consolidate&limit=1": 1,
+		"?collection=mine": 0, "?collection=space&state=done": 0, "?kind=consolidate": 1, "?kind=import": 0, "?kind=consolidate&limit=1": 1,
 	} {
 		if got := listAll(t, b, "bob", "/v1/jobs"+strings.Replace(target, "?collection=mine", "?state=dead", 1), "id", func(int) {}); len(got) != want {
 			t.Errorf("%s: %d", target, len(got))

@@ -351,7 +351,9 @@ func (g *givenMessages) renameFields(err error) error {
 				}
 			}
 		}
-		out.Fields = append(out.Fields, field)
+		if !slices.Contains(out.Fields, field) { // what is wrong for both messages of a pair
+			out.Fields = append(out.Fields, field)
+		}
 	}
 	if f.Code == fault.Invalid {
 		out.Message = out.Fields[0].Field + ": " + out.Fields[0].Reason

@@ -177,6 +177,8 @@ func TestMessagesRefused(t *testing.T) {
 		"time":             {`{"messages":[{"content":"a","occurred_at":"yesterday at noon"}]}`, "messages.0.occurred_at", 422, fault.Invalid},
 		"future":           {`{"messages":[{"content":"a","occurred_at":"2030-01-01T00:00:00Z"}]}`, "messages.0.occurred_at", 422, fault.Invalid},
 		"past":             {`{"messages":[{"user":"a","occurred_at":"1850-01-01T00:00:00Z"}]}`, "messages.0.occurred_at", 422, fault.Invalid},
+		"pair in future":   {`{"messages":[{"user":"a","assistant":"b","occurred_at":"2030-01-01T00:00:00Z"}]}`, "messages.0.occurred_at", 422, fault.Invalid},
+		"pair expired":     {`{"messages":[{"user":"a","assistant":"b","expires_at":"2020-01-01T00:00:00Z"}]}`, "messages.0.expires_at", 422, fault.Invalid},
 		"expiry":           {`{"messages":[{"content":"a","expires_at":"someday soon"}]}`, "messages.0.expires_at", 422, fault.Invalid},
 		"reserved":         {`{"messages":[{"content":"a","attributes":{"role":"x"}}]}`, "messages.0.attributes.role", 422, fault.Invalid},
 		"attributes":       {`{"messages":[{"content":"a","attributes":{"a":"` + strings.Repeat("x", 17<<10) + `"}}]}`, "messages.0.attributes", 422, fault.Invalid},
@@ -191,7 +193,11 @@ func TestMessagesRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b.Call(t, "one", "POST", c+"/messages", tt.body).Refused(tt.status, tt.code, tt.field)
+			got := b.Call(t, "one", "POST", c+"/messages", tt.body)
+			got.Refused(tt.status, tt.code, tt.field)
+			if list, _ := got.At("errors").([]any); tt.status == 422 && strings.HasPrefix(name, "pair ") && len(list) != 1 {
+				t.Errorf("it is refused for more than one reason: %s", got.Body)
+			}
 		})
 	}
 	one := `{"messages":[{"content":"a"}]}`
@@ -203,6 +209,29 @@ func TestMessagesRefused(t *testing.T) {
 	b.Call(t, "writer", "GET", c+"/messages", "").Refused(http.StatusForbidden, fault.Forbidden, "")
 	if got := b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"narrator","content":"a"}]}`); !strings.Contains(got.Body.String(), "developer") {
 		t.Errorf("the roles are not listed: %s", got.Body)
+	}
+}
+
+// Sessions that a float64 rounds to one number are two.
+func TestSessionsAreExact(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	c := b.Space(t, "talk", "none")
+	sessions := []string{"9007199254740993", "9007199254740992"}
+	for _, session := range sessions {
+		b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"content":"It is `+session+`","session":`+session+`}]}`).Want(http.StatusAccepted)
+	}
+	b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"assistant","content":"Yes","session":`+sessions[0]+`}]}`).Want(http.StatusAccepted)
+	for i, session := range sessions {
+		got := b.Call(t, "one", "GET", c+"/messages?session="+session, "").Want(http.StatusOK)
+		if got.Length("items") != 2-i || got.Text("items.0.content") != "It is "+session {
+			t.Errorf("%s: %s", session, got.Body)
+		}
+	}
+	for _, name := range []string{"NaN", "Infinity", "0x10", "1e400"} {
+		if got := b.Call(t, "one", "GET", c+"/messages?session="+name, "").Want(http.StatusOK); got.Length("items") != 0 {
+			t.Errorf("%s: %s", name, got.Body)
+		}
 	}
 }
 
