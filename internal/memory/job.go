@@ -52,6 +52,9 @@ type ExchangeJob struct {
 // EraseJob is the payload of a job of kind erase.
 type EraseJob struct {
 	Notes []uuid.UUID `json:"notes"` // whose earlier versions go when they are made again
+	// Before is the revision of the erasure: forks show what is left of the versions from before it, and what was made again instead of the
+	// others.
+	Before Revision `json:"before,omitempty"`
 }
 
 // FlushJob is the payload of a job of kind flush.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,7 +24,7 @@ func (e *Engine) RunErase(ctx context.Context, s tenant.Scope, job memory.Job) e
 	if err != nil {
 		return err
 	}
-	shown, err := e.store.Notes(ctx, s, v, p.Notes, memory.ReadOptions{})
+	shown, err := e.store.Notes(ctx, s, v, p.Notes, memory.ReadOptions{Vector: true})
 	if err != nil {
 		return err
 	}
@@ -34,14 +35,29 @@ func (e *Engine) RunErase(ctx context.Context, s tenant.Scope, job memory.Job) e
 		}
 		visible[shown[i].ID] = true
 	}
-	var gone, past []uuid.UUID
-	for _, id := range p.Notes {
-		if visible[id] {
-			past = append(past, id)
-		} else {
-			gone = append(gone, id)
+	var what memory.Erasing
+	for i := range shown {
+		past, err := e.store.History(ctx, s, v, shown[i].ID, 0, 0)
+		if err != nil {
+			return err
+		}
+		then := slices.IndexFunc(past, func(h memory.HistoryEntry) bool { return h.Note.From <= p.Before })
+		for k := 1; k < len(past); k++ {
+			next := past[k].Note
+			if k <= then || then < 0 {
+				next = shown[i]
+				next.Layer, next.From = past[k].Note.Layer, past[k].Note.From
+			}
+			what.Kept = append(what.Kept, next)
 		}
 	}
-	_, err = e.store.EraseNotes(ctx, s, job.Collection, memory.Erasing{Notes: gone, Past: past}, memory.AuditEntry{Action: "note.erase", Target: job.Collection.String()})
+	for _, id := range p.Notes {
+		if visible[id] {
+			what.Past = append(what.Past, id)
+		} else {
+			what.Notes = append(what.Notes, id)
+		}
+	}
+	_, err = e.store.EraseNotes(ctx, s, job.Collection, what, memory.AuditEntry{Action: "note.erase", Target: job.Collection.String()})
 	return err
 }

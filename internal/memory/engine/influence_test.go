@@ -17,6 +17,8 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
 // newGossip returns a world whose model describes a note by its own words, and repeats a secret that it reads anywhere to all neighbors and
@@ -164,6 +166,134 @@ func TestEraseDescriptions(t *testing.T) {
 				t.Errorf("found %q", r)
 			}
 		})
+	}
+}
+
+// TestEraseBesideOthersForks: what others have forked before an erasure shows the notes that the erasure changes as it showed them, without
+// what is erased, however the notes have changed since.
+func TestEraseBesideOthersForks(t *testing.T) {
+	t.Parallel()
+	open := func(t *testing.T, w *world) (fork func(name string) uuid.UUID, erase func(uuid.UUID)) {
+		t.Helper()
+		bob, err := w.store.EnsureAgent(t.Context(), w.s, "bob")
+		if err != nil {
+			t.Fatal(err)
+		}
+		alice, err := w.store.EnsureAgent(t.Context(), w.s, "alice")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := w.s
+		hers := grant.Scope(w.s.Tenant(), alice.ID, "key:alice", tenant.AllPermissions()...)
+		return func(name string) uuid.UUID {
+				t.Helper()
+				r, err := w.clone.Clone(t.Context(), all, w.c.ID.String(), clone.Input{Name: name, Agent: bob.Name}, memory.Request{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := w.store.OpenView(t.Context(), hers, r.Collection.ID.String(), memory.At{}); err == nil {
+					t.Fatal("she reaches it")
+				}
+				return r.Collection.ID
+			}, func(id uuid.UUID) {
+				t.Helper()
+				w.s = hers
+				w.erase(id)
+				w.s = all
+				w.drain()
+			}
+	}
+	t.Run("descriptions", func(t *testing.T) {
+		t.Parallel()
+		w := newGossip(t, options{})
+		fork, erase := open(t, w)
+		bread := w.learn("Mirko bakes bread every Saturday.")
+		before := fork("before")
+		secret := w.learn("The clinic diagnosed Mirko, who bakes bread, with celiac disease.")
+		after := fork("after")
+		w.patch(bread.ID, notes.NotePatch{Content: new("Mirko bakes rye bread every Sunday."), Context: nullable.NewNullableWithValue("Of a baker.")})
+		patched := fork("patched")
+		w.patch(bread.ID, notes.NotePatch{Content: new("Mirko bakes nothing.")})
+		erase(secret.ID)
+		for c, want := range map[uuid.UUID][2]string{
+			before: {bread.Content, bread.Context}, after: {bread.Content, bread.Context},
+			patched: {"Mirko bakes rye bread every Sunday.", "Of a baker."}, w.c.ID: {"Mirko bakes nothing.", "Of a baker."},
+		} {
+			if left := w.traces(c, "celiac"); len(left) > 0 {
+				t.Errorf("left: %s", strings.Join(left, "\n"))
+			}
+			if n := w.getIn(c, bread.ID); n.Content != want[0] || n.Context != want[1] || len(n.Vector) == 0 {
+				t.Errorf("%q is shown with the context %q, not %q", n.Content, n.Context, want)
+			}
+		}
+	})
+	t.Run("sentences", func(t *testing.T) {
+		t.Parallel()
+		w := newChatWorld(t, options{})
+		fork, erase := open(t, w)
+		w.script(map[string][]string{"I have celiac disease. My dog is Rex.": {"User has celiac disease", "User's dog is Rex"}}, nil)
+		said := w.sayAndDrain("I have celiac disease. My dog is Rex.")
+		theirs := fork("theirs")
+		var id uuid.UUID
+		for _, f := range w.all(w.c.ID, memory.KindFact) {
+			if strings.Contains(f.Content, "celiac") {
+				id = f.ID
+			}
+		}
+		erase(id)
+		for _, c := range []uuid.UUID{theirs, w.c.ID} {
+			if left := w.traces(c, "celiac"); len(left) > 0 {
+				t.Errorf("left: %s", strings.Join(left, "\n"))
+			}
+			if n := w.getIn(c, said.ID); !strings.HasSuffix(n.Content, "My dog is Rex.") {
+				t.Errorf("the message is %q", n.Content)
+			}
+			if facts := w.all(c, memory.KindFact); len(facts) != 1 || facts[0].Content != "User's dog is Rex" {
+				t.Errorf("the facts are %+v", facts)
+			}
+		}
+	})
+}
+
+// TestEraseMergedDescriptions: what a fork has described from an erased note, and a merge has taken into the base before, goes in both.
+func TestEraseMergedDescriptions(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []bool{false, true} { // the fork, when it is erased
+		w := newGossip(t, options{})
+		bread := w.learn("Mirko bakes bread every Saturday.")
+		base, fork := w.c, w.fork("fork")
+		w.c = w.view(fork).Collection
+		secret := w.learn("The clinic diagnosed Mirko, who bakes bread, with celiac disease.")
+		w.c = base
+		if _, err := w.clone.Merge(t.Context(), w.s, base.ID.String(), clone.MergeInput{From: fork.String()}); err != nil {
+			t.Fatal(err)
+		}
+		w.drain()
+		later := w.fork("later")
+		if n := w.get(bread.ID); n.Context != "Mirko has celiac disease." {
+			t.Fatalf("the merge has not taken it: %+v", n)
+		}
+		if gone {
+			if _, err := w.store.DeleteCollection(t.Context(), w.s, fork, true, memory.AuditEntry{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.erase(secret.ID)
+		w.drain()
+		for _, c := range []uuid.UUID{base.ID, later} {
+			if left := w.traces(c, "celiac"); len(left) > 0 {
+				t.Errorf("left: %s", strings.Join(left, "\n"))
+			}
+			if n := w.getIn(c, bread.ID); n.Content != bread.Content || n.Context != bread.Context {
+				t.Errorf("%q has the context %q", n.Content, n.Context)
+			}
+		}
+		if gone {
+			continue
+		}
+		if left := w.traces(fork, "celiac"); len(left) > 0 {
+			t.Errorf("left in the fork: %s", strings.Join(left, "\n"))
+		}
 	}
 }
 

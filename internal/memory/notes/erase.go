@@ -53,7 +53,10 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 	}
 	var out Erasure
 	changes := make([]change, len(tree))
-	x := influence{changesets: map[place]*evolution{}, since: map[place]memory.Revision{}}
+	x := influence{trails: map[uuid.UUID]*trail{}, changesets: map[place]*evolution{}, since: map[place]memory.Revision{}}
+	if x.begin, err = n.beginOf(ctx, s, &c, id, sources); err != nil {
+		return Erasure{}, err
+	}
 	for i := range tree {
 		d := plainDeletion(id, sources, nil)
 		d.influence = &x
@@ -70,14 +73,12 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 		if i == 0 {
 			out.Deleted = done
 		}
-		if changes[i], err = n.changeOf(ctx, s, &tree[i], id); err != nil {
+		if changes[i], err = n.changeOf(ctx, s, &tree[i], id, &x); err != nil {
 			return out, err
 		}
-		changes[i].keepCurrent(x.touched)
 		for _, said := range changes[i].said {
 			out.Said = appendNew(out.Said, said)
 		}
-		changes[i].makeAgain(x.stale)
 	}
 	if !slices.Contains(changes[0].gone, id) {
 		changes[0].gone = append(changes[0].gone, id)
@@ -174,6 +175,26 @@ func (n *Service) checkErasable(ctx context.Context, s tenant.Scope, c *memory.C
 	return nil
 }
 
+// beginOf returns up to which revision nothing was derived from a note, or from those that are deleted as its sources.
+func (n *Service) beginOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, sources Sources) (memory.Revision, error) {
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	if err != nil {
+		return 0, err
+	}
+	past, err := n.store.History(ctx, s, v, id, 0, 0)
+	if err != nil {
+		return 0, err
+	}
+	of := []uuid.UUID{id}
+	if sources == DeleteSources || past[0].Note.Deleted {
+		for i := range past {
+			of = append(of, past[i].Note.Provenance.Sources...)
+		}
+	}
+	f := finder{n: n, s: s, v: v, c: c}
+	return f.begin(ctx, of)
+}
+
 // withForks returns a collection and the forks below it that the scope reaches, each after what it reads.
 func (n *Service) withForks(ctx context.Context, s tenant.Scope, c memory.Collection) ([]memory.Collection, error) {
 	tree := []memory.Collection{c}
@@ -192,6 +213,9 @@ type change struct {
 	gone, past []uuid.UUID
 	again      []uuid.UUID // of past: those that their policy makes again
 	said       []uuid.UUID // notes that may still say it
+
+	at   memory.Revision // of the deletion
+	kept []memory.Note   // ended versions of past, as forks show them
 }
 
 // keepCurrent adds notes of which only the current version is left, unless they are gone.
@@ -205,12 +229,11 @@ func (x *change) keepCurrent(ids []uuid.UUID) {
 
 // logged is what the log of a collection has about the changeset in which a note was deleted.
 type logged struct {
-	at       memory.Revision
-	deleted  []uuid.UUID
-	changed  []memory.Note
-	sessions []uuid.UUID
-	sources  []uuid.UUID               // of the note
-	derived  map[uuid.UUID][]uuid.UUID // what each note is a source of, at any revision
+	at      memory.Revision
+	deleted []uuid.UUID
+	changed []memory.Note
+	sources []uuid.UUID               // of the note
+	derived map[uuid.UUID][]uuid.UUID // what each note is a source of, since the first one was
 }
 
 // makeAgain adds notes that their policy makes again.
@@ -223,42 +246,61 @@ func (x *change) makeAgain(ids []uuid.UUID) {
 
 // changeOf returns what goes with a note that was deleted: all that its latest deletion changed, and what was derived from
 // any of it since. Others may have been deleted in the same changeset, by a rollback, a merge, a policy, or because they
-// expired: then it is what was derived from the note, and what says the same. Nothing if the note is visible, or was deleted
-// elsewhere.
-func (n *Service) changeOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID) (change, error) {
+// expired: then it is what was derived from the note, and what says the same. Only what was written from it, if the note is visible, or
+// was deleted elsewhere.
+func (n *Service) changeOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, x *influence) (change, error) {
 	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 	if err != nil {
 		return change{}, err
 	}
-	last, err := n.store.History(ctx, s, v, id, 0, 1)
-	if fault.Is(err, fault.NotFound) || err == nil && (!last[0].Note.Deleted || last[0].Note.Layer != c.ID) {
-		return change{}, nil
+	f := finder{n: n, s: s, v: v, c: c}
+	var out change
+	past, err := n.store.History(ctx, s, v, id, 0, 0)
+	switch {
+	case fault.Is(err, fault.NotFound):
+	case err != nil:
+		return out, err
+	case past[0].Note.Deleted && past[0].Note.Layer == c.ID:
+		if out, err = f.deletedWith(ctx, id, past, x); err != nil {
+			return out, err
+		}
 	}
+	out.keepCurrent(x.touched)
+	out.makeAgain(x.stale)
+	err = f.keep(ctx, id, past, &out, x)
+	out.at = v.At
+	return out, err
+}
+
+// deletedWith returns what goes with a note that was deleted in the finder's collection, and has a history there.
+func (f *finder) deletedWith(ctx context.Context, id uuid.UUID, past []memory.HistoryEntry, x *influence) (change, error) {
+	n, s, v := f.n, f.s, f.v
+	l, err := f.logOf(ctx, past, x)
 	if err != nil {
 		return change{}, err
 	}
-	l, err := n.logOf(ctx, s, v, id, last[0].Note.From)
-	if err != nil {
-		return change{}, err
-	}
-	out := change{gone: []uuid.UUID{id}}
-	set := &last[0].Changeset
+	out := change{gone: []uuid.UUID{id}, at: l.at}
+	sessions := false
+	set := &past[0].Changeset
 	if set.Cause == memory.CauseDelete && set.Trigger == id {
 		for _, id := range l.deleted {
 			out.gone = appendNew(out.gone, id)
 		}
 		out.gone = withDerived(out.gone, l.derived)
 		out.change(l.changed)
+		sessions = true
 	} else {
 		out.gone = withDerived(out.gone, l.derived)
-		if err := n.changedWith(ctx, s, c, &l, &out); err != nil {
+		if err := f.changedWith(ctx, &l, &out); err != nil {
 			return out, err
 		}
 		if out.said, err = n.stored(ctx, s, v, l.sources); err != nil {
 			return out, err
 		}
 	}
-	pages, err := n.pagesChanged(ctx, s, c, l.sessions, l.at)
+	pages, err := f.pagesChanged(ctx, l.at, func(id uuid.UUID) bool {
+		return sessions || slices.Contains(out.gone, id) || slices.Contains(out.past, id)
+	})
 	if err != nil {
 		return out, err
 	}
@@ -289,24 +331,27 @@ func isNote(id uuid.UUID) func(memory.Note) bool {
 	return func(n memory.Note) bool { return n.ID == id }
 }
 
-// logOf reads the log of a collection for a note that was deleted at a revision.
-func (n *Service) logOf(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, at memory.Revision) (logged, error) {
-	l := logged{at: at, derived: map[uuid.UUID][]uuid.UUID{}}
-	_, err := n.store.Log(ctx, s, v, 0, 0, "", func(r memory.LogRow) error {
-		for _, source := range r.Note.Provenance.Sources {
-			l.derived[source] = appendNew(l.derived[source], r.Note.ID)
-			if r.Note.ID == id {
-				l.sources = appendNew(l.sources, source)
-			}
+// logOf returns what the log has for a note that was deleted, whose history is given.
+func (f *finder) logOf(ctx context.Context, past []memory.HistoryEntry, x *influence) (logged, error) {
+	l := logged{at: past[0].Note.From, derived: map[uuid.UUID][]uuid.UUID{}}
+	for i := range past {
+		for _, source := range past[i].Note.Provenance.Sources {
+			l.sources = appendNew(l.sources, source)
 		}
-		if r.Note.Kind == memory.KindSession {
-			l.sessions = appendNew(l.sessions, r.Note.ID)
+	}
+	t, err := x.read(ctx, f, 0)
+	if err != nil {
+		return l, err
+	}
+	for source, of := range t.derived {
+		for _, v := range of {
+			l.derived[source] = append(l.derived[source], v.Note)
 		}
-		switch {
-		case r.Note.From != at:
-		case r.Note.Deleted:
+	}
+	err = f.n.store.LogBegun(ctx, f.s, f.v.Upto(l.at), l.at-1, nil, "", func(r memory.LogRow) error {
+		if r.Note.Deleted {
 			l.deleted = append(l.deleted, r.Note.ID)
-		default:
+		} else {
 			l.changed = append(l.changed, r.Note)
 		}
 		return nil
@@ -337,10 +382,10 @@ func withDerived(notes []uuid.UUID, derived map[uuid.UUID][]uuid.UUID) []uuid.UU
 	return notes
 }
 
-// changedWith adds to x what a changeset that deleted several notes changed because of those of x, and leaves only the sessions of
-// them: what is stale since, and what a sentence of them was taken out of.
-func (n *Service) changedWith(ctx context.Context, s tenant.Scope, c *memory.Collection, l *logged, x *change) error {
-	before := l.at - 1
+// changedWith adds to x what a changeset that deleted several notes changed because of those of x: what is stale since, and what a
+// sentence of them was taken out of.
+func (f *finder) changedWith(ctx context.Context, l *logged, x *change) error {
+	n, s, c, before := f.n, f.s, f.c, l.at-1
 	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{AsOf: &before})
 	if fault.Is(err, fault.RevisionGone) {
 		return nil
@@ -374,23 +419,32 @@ func (n *Service) changedWith(ctx context.Context, s tenant.Scope, c *memory.Col
 			!slices.Contains(l.sources, now.ID) && len(inResult(then[i].Content, told)) == 0
 	})
 	x.change(with)
-	l.sessions = slices.DeleteFunc(l.sessions, func(id uuid.UUID) bool { return !slices.Contains(x.gone, id) && !slices.Contains(x.past, id) })
 	return nil
 }
 
-// pagesChanged returns the pages of which the link to a session was changed at a revision: the link summed up what is gone.
-func (n *Service) pagesChanged(ctx context.Context, s tenant.Scope, c *memory.Collection, sessions []uuid.UUID, at memory.Revision) (out []uuid.UUID, err error) {
-	then, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{AsOf: &at})
+// pagesChanged returns the pages of which the link to one of some sessions was changed at a revision: the link summed up what is gone.
+func (f *finder) pagesChanged(ctx context.Context, at memory.Revision, of func(session uuid.UUID) bool) (out []uuid.UUID, err error) {
+	then := f.v.Upto(at)
+	set, err := f.n.store.Changes(ctx, f.s, then, at-1, 1)
+	if fault.Is(err, fault.RevisionGone) || err == nil && len(set) == 0 {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	for some := range slices.Chunk(sessions, sessionsAtOnce) {
-		links, err := n.store.Links(ctx, s, then, memory.LinkQuery{Notes: some, Direction: memory.Both, Limit: math.MaxInt32})
+	var ends []uuid.UUID
+	for _, l := range set[0].Links {
+		if of(l.Source) || of(l.Target) {
+			ends = appendNew(ends, l.Source)
+		}
+	}
+	for some := range slices.Chunk(ends, sessionsAtOnce) {
+		links, err := f.n.store.Links(ctx, f.s, then, memory.LinkQuery{Notes: some, Direction: memory.Outgoing, Limit: math.MaxInt32})
 		if err != nil {
 			return nil, err
 		}
 		for i := range links {
-			if _, page := links[i].Attributes[attrMeta]; page && links[i].From == at {
+			if _, page := links[i].Attributes[attrMeta]; page && links[i].From == at && (of(links[i].Source) || of(links[i].Target)) {
 				out = appendNew(out, links[i].Source)
 			}
 		}
@@ -398,9 +452,137 @@ func (n *Service) pagesChanged(ctx context.Context, s tenant.Scope, c *memory.Co
 	return out, nil
 }
 
+// keep finds how forks show the notes of which the earlier versions go, from then on. The history is of the erased note.
+func (f *finder) keep(ctx context.Context, id uuid.UUID, erased []memory.HistoryEntry, x *change, by *influence) error {
+	c := cleaner{f: f, id: id, by: by, at: x.at}
+	for i := range erased {
+		if n := &erased[i].Note; n.Kind == memory.KindFact || n.Kind == memory.KindKnowledge {
+			c.says = append(c.says, newSaying(n.Content))
+		}
+	}
+	begin, err := f.begin(ctx, append([]uuid.UUID{id}, x.gone...))
+	if err != nil {
+		return err
+	}
+	c.since = min(begin, by.begin)
+	type note struct {
+		past  []memory.HistoryEntry
+		again bool
+	}
+	var all []note
+	for _, id := range x.past {
+		past, err := f.n.store.History(ctx, f.s, f.v, id, 0, 0)
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if len(c.takenFrom(past)) > 0 { // what was derived from it may say that, too
+			c.since = min(c.since, past[len(past)-1].Note.From-1)
+		}
+		all = append(all, note{past, slices.Contains(x.again, id)})
+	}
+	var changed []memory.Note
+	for i := range all {
+		same, other, err := c.clean(ctx, all[i].past, all[i].again)
+		if err != nil {
+			return err
+		}
+		x.kept, changed = append(x.kept, same...), append(changed, other...)
+	}
+	f.embed(ctx, changed)
+	x.kept = append(x.kept, changed...)
+	return nil
+}
+
+// cleaner takes what is erased out of earlier versions of notes.
+type cleaner struct {
+	f     *finder
+	id    uuid.UUID // of the erased note
+	says  []*saying // what it says, of a fact
+	by    *influence
+	at    memory.Revision // of the deletion
+	since memory.Revision // up to which nothing was derived from it
+}
+
+// takenFrom returns the sentences that the deletion has taken out of a note.
+func (c *cleaner) takenFrom(past []memory.HistoryEntry) (out []string) {
+	for i := range len(past) - 1 {
+		h, was := &past[i], &past[i+1].Note
+		if h.Note.Layer != c.f.c.ID || h.Note.From != c.at && (h.Changeset.Cause != memory.CauseDelete || h.Changeset.Trigger != c.id) {
+			continue
+		}
+		cut := secret.Mark(memory.DeletedKind)
+		if strings.Count(h.Note.Content, cut) <= strings.Count(was.Content, cut) {
+			continue
+		}
+		for _, s := range text.Sentences(was.Content) {
+			if !strings.Contains(h.Note.Content, s) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// clean returns the ended versions of a note as they are without what is erased: those that are as they were, and the others.
+func (c *cleaner) clean(ctx context.Context, past []memory.HistoryEntry, again bool) (same, changed []memory.Note, err error) {
+	told, err := c.by.toldOf(ctx, past[0].Note.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	taken, described := c.takenFrom(past), c.f.reanalyzes(memory.KindNote)
+	var last *memory.Note
+	for i := len(past) - 1; i > 0; i-- {
+		n := past[i].Note
+		if n.Deleted || n.Layer != c.f.c.ID {
+			continue
+		}
+		next, ok := n, n.From <= c.since || !again && memory.SameSaid(&n, &past[0].Note)
+		switch {
+		case (n.Kind == memory.KindNote || n.Kind == memory.KindMessage) && len(n.Provenance.Sources) == 0:
+			next = c.cleanText(&n, taken)
+			if then, lost := replay(past[i:], told, func(h *memory.HistoryEntry) kept { return c.by.keeps(c.id, h) }); lost && described {
+				next.Context, next.Keywords, next.Tags, next.Vector = then.Context, then.Keywords, then.Tags, nil
+			}
+		case ok:
+		case last == nil:
+			continue
+		default:
+			next = *last
+			next.Layer, next.From = n.Layer, n.From
+		}
+		if last = &next; memory.SameSaid(&n, &next) {
+			same = append(same, next)
+		} else {
+			changed = append(changed, next)
+		}
+	}
+	return same, changed, nil
+}
+
+// cleanText returns a version without sentences that were taken out of its note, and without those that say what is erased.
+func (c *cleaner) cleanText(n *memory.Note, taken []string) memory.Note {
+	if len(taken) == 0 {
+		return *n
+	}
+	var out []string
+	for _, s := range text.Sentences(n.Content) {
+		says := func(w *saying) bool { return w.quotes(s) || w.isSaidBy(s) }
+		if slices.Contains(taken, s) || slices.ContainsFunc(c.says, says) {
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return *n
+	}
+	return without(n, out)
+}
+
 // eraseChange removes what a deletion changed, and enqueues the job that erases what is still to be made again.
 func (n *Service) eraseChange(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, x *change, out *Erasure) error {
-	erased, err := n.store.EraseNotes(ctx, s, c.ID, memory.Erasing{Notes: x.gone, Past: x.past}, audit("note.erase", id, c))
+	erased, err := n.store.EraseNotes(ctx, s, c.ID, memory.Erasing{Notes: x.gone, Past: x.past, Kept: x.kept}, audit("note.erase", id, c))
 	if err != nil {
 		return err
 	}
@@ -417,7 +599,7 @@ func (n *Service) eraseChange(ctx context.Context, s tenant.Scope, c *memory.Col
 	if len(x.again) == 0 {
 		return nil
 	}
-	payload, err := json.Marshal(memory.EraseJob{Notes: x.again})
+	payload, err := json.Marshal(memory.EraseJob{Notes: x.again, Before: x.at})
 	if err != nil {
 		return fault.Wrap(err, fault.Internal, "encode the job of an erasure")
 	}

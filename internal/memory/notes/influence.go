@@ -20,14 +20,57 @@ type place struct {
 	at          memory.Revision
 }
 
-// influence is what decisions that read a note have written into others. An erasure follows it through a collection and its forks.
+// influence is what decisions that read a note have written into others. An erasure follows it through a collection and its relatives,
+// of which it reads each log once.
 type influence struct {
+	begin      memory.Revision           // no log has anything of the note up to it
+	trails     map[uuid.UUID]*trail      // by collection
 	changesets map[place]*evolution      // that wrote it, with what is known of their jobs
 	since      map[place]memory.Revision // the first version of a note of a layer that has it
 	// touched are notes that stay, of which an erasure leaves the current version only: they were described from it, or a decision about
 	// them that read it proposed changes.
 	touched []uuid.UUID
 	stale   []uuid.UUID // of the last collection: summaries, profiles and sessions that are made again
+}
+
+// trail is what the log of one collection has since an influence began.
+type trail struct {
+	to      memory.Revision                 // up to which the log was read
+	derived map[uuid.UUID][]memory.Version  // what each note is a source of
+	written map[memory.Revision][]uuid.UUID // notes and messages
+
+	f       *finder         // that has followed it; nil: none
+	decided memory.Revision // up to which the decisions were read
+	evolved map[memory.Revision]*memory.Changeset
+	jobs    map[uuid.UUID]evolution
+	foreign []memory.Revision // merges from collections that cannot be read
+}
+
+// read returns the trail of a layer of the finder's view, up to the bound of the layer.
+func (x *influence) read(ctx context.Context, f *finder, i int) (*trail, error) {
+	l := f.v.Layers[i]
+	t := x.trails[l.Collection]
+	if t == nil {
+		t = &trail{to: x.begin, decided: x.begin, derived: map[uuid.UUID][]memory.Version{}, written: map[memory.Revision][]uuid.UUID{}, evolved: map[memory.Revision]*memory.Changeset{}}
+		x.trails[l.Collection] = t
+	}
+	if l.Bound <= t.to {
+		return t, nil
+	}
+	v := f.v
+	v.At, v.Layers = l.Bound, f.v.Layers[i:]
+	err := f.n.store.LogBegun(ctx, f.s, v, t.to, nil, "", func(r memory.LogRow) error {
+		n := &r.Note
+		for _, source := range n.Provenance.Sources {
+			t.derived[source] = append(t.derived[source], n.Version())
+		}
+		if !n.Deleted && (n.Kind == memory.KindNote || n.Kind == memory.KindMessage) {
+			t.written[n.From] = append(t.written[n.From], n.ID)
+		}
+		return nil
+	})
+	t.to = l.Bound
+	return t, err
 }
 
 // evolution is what one decision read.
@@ -84,84 +127,114 @@ func (f *finder) wroteInto(ctx context.Context, id uuid.UUID) (out []uuid.UUID, 
 	return out, err
 }
 
-// follow adds what the log of the finder's collection has of the influence of a note.
+// follow adds what the log of the finder's collection has of the influence of a note, and the logs of those that it was merged from.
 func (x *influence) follow(ctx context.Context, f *finder, id uuid.UUID) error {
-	begin, err := f.begin(ctx, id)
-	if err != nil {
+	if err := x.readDecisions(ctx, f, id); err != nil {
 		return err
 	}
-	var evolved []memory.Changeset
-	wanted := map[uuid.UUID]bool{}
-	first := uuid.Max
-	const page = 500
-	for after := begin; ; {
-		list, err := f.n.store.Changesets(ctx, f.s, f.v, after, page)
-		if err != nil {
-			return err
-		}
-		for _, c := range list {
-			if after = c.Revision; isEvolution(&c) {
-				evolved = append(evolved, c)
-				if wanted[c.Job] = true; slices.Compare(c.Job[:], first[:]) < 0 {
-					first = c.Job
-				}
+	for known := -1; known != len(x.since)+len(x.changesets); {
+		known = len(x.since) + len(x.changesets)
+		for _, t := range x.trails {
+			if t.f == nil {
+				continue
+			}
+			for _, at := range slices.Sorted(maps.Keys(t.written)) {
+				x.add(t, id, at)
 			}
 		}
-		if len(list) < page {
-			break
-		}
-	}
-	if slices.Compare(id[:], first[:]) > 0 {
-		first = id // no older decision has read it
-	}
-	jobs, err := f.jobsOf(ctx, nil, func(id uuid.UUID) bool { return wanted[id] }, first)
-	if err != nil {
-		return err
-	}
-	written := map[memory.Revision][]uuid.UUID{}
-	err = f.n.store.LogBegun(ctx, f.s, f.v, begin, []memory.Kind{memory.KindNote, memory.KindMessage}, "", func(r memory.LogRow) error {
-		if !r.Note.Deleted {
-			written[r.Note.From] = append(written[r.Note.From], r.Note.ID)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	decisions := map[memory.Revision]*memory.Changeset{}
-	for i := range evolved {
-		decisions[evolved[i].Revision] = &evolved[i]
-	}
-	for _, at := range slices.Sorted(maps.Keys(written)) {
-		x.add(f, id, at, decisions[at], jobs, written[at])
 	}
 	return nil
 }
 
-// add adds one changeset of the log, which is a decision or (nil) another.
-func (x *influence) add(f *finder, id uuid.UUID, at memory.Revision, by *memory.Changeset, jobs map[uuid.UUID]evolution, written []uuid.UUID) {
-	here := f.c.ID
-	if by != nil {
-		job, known := jobs[by.Job]
+// readDecisions reads which changesets of the finder's collection are decisions, and what their jobs have read.
+func (x *influence) readDecisions(ctx context.Context, f *finder, id uuid.UUID) error {
+	t, err := x.read(ctx, f, 0)
+	if err != nil {
+		return err
+	}
+	t.f = f
+	wanted, first, merged := map[uuid.UUID]bool{}, id, false // no older decision has read it
+	const page = 500
+	for begin := t.decided; t.decided < t.to; {
+		list, err := f.n.store.Changesets(ctx, f.s, f.v, t.decided, page)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			c := &list[i]
+			if t.decided = c.Revision; isEvolution(c) {
+				if t.evolved[c.Revision], wanted[c.Job] = c, true; slices.Compare(c.Job[:], first[:]) < 0 {
+					first = c.Job
+				}
+			}
+			merged = merged || c.Cause == memory.CauseMerge
+		}
+		if len(list) < page {
+			t.decided = max(t.to, begin)
+		}
+	}
+	for _, c := range t.evolved {
+		wanted[c.Job] = true
+	}
+	if t.jobs, err = f.jobsOf(ctx, nil, func(id uuid.UUID) bool { return wanted[id] }, first); err != nil || !merged {
+		return err
+	}
+	merges, err := f.n.store.Merges(ctx, f.s, f.v)
+	if err != nil {
+		return err
+	}
+	for i := range merges {
+		m := &merges[i]
+		if m.Collection != f.c.ID || m.Revision <= x.begin {
+			continue
+		}
+		for _, of := range append(m.MergedFrom.Through, memory.Ancestor{Collection: m.MergedFrom.Collection}) {
+			if t := x.trails[of.Collection]; t != nil && t.f != nil {
+				continue
+			}
+			v, err := f.n.store.OpenView(ctx, f.s, of.Collection.String(), memory.At{})
+			if fault.Is(err, fault.NotFound) {
+				t.foreign = append(t.foreign, m.Revision)
+				continue
+			}
+			if err == nil {
+				err = x.readDecisions(ctx, &finder{n: f.n, s: f.s, v: v, c: &v.Collection}, id)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// add adds one changeset of a log.
+func (x *influence) add(t *trail, id uuid.UUID, at memory.Revision) {
+	here, written := place{layer: t.f.c.ID, at: at}, t.written[at]
+	if by := t.evolved[at]; by != nil {
+		job, known := t.jobs[by.Job]
 		reads := by.Trigger == id
 		for _, r := range job.Read {
 			since, ok := x.since[place{layer: r.Layer, note: r.Note}]
 			reads = reads || r.Note == id || ok && r.From >= since
 		}
 		// What a job read that is gone is not known. It read what it wrote.
-		reads = reads || !known && slices.ContainsFunc(written, func(n uuid.UUID) bool { return x.has(f, n) })
-		if reads {
+		reads = reads || !known && slices.ContainsFunc(written, func(n uuid.UUID) bool { return x.has(t.f, n) })
+		if reads && x.changesets[here] == nil {
 			if !known {
 				job.Tags = []string{""}
 			}
-			x.changesets[place{layer: here, at: at}] = &job
+			x.changesets[here] = &job
 			if job.Review != nil && by.Trigger != id {
 				x.touched = appendNew(x.touched, by.Trigger)
 			}
 		}
 	}
+	if slices.Contains(t.foreign, at) && slices.Contains(written, id) && x.changesets[here] == nil {
+		x.changesets[here] = &evolution{Tags: []string{""}} // what was described from the note came with it
+	}
 	for _, n := range written {
-		if p := (place{layer: here, note: n}); n != id && x.since[p] == 0 && (x.changesets[place{layer: here, at: at}] != nil || x.has(f, n)) {
+		if p := (place{layer: here.layer, note: n}); n != id && x.since[p] == 0 && (x.changesets[here] != nil || x.has(t.f, n)) {
 			x.since[p] = at
 		}
 	}
@@ -169,23 +242,30 @@ func (x *influence) add(f *finder, id uuid.UUID, at memory.Revision, by *memory.
 
 // has reports whether a layer of the view has a version of a note with the influence.
 func (x *influence) has(f *finder, note uuid.UUID) bool {
-	return slices.ContainsFunc(f.v.Layers, func(l memory.Layer) bool { return x.since[place{layer: l.Collection, note: note}] > 0 })
+	return slices.ContainsFunc(f.v.Layers, func(l memory.Layer) bool {
+		at := x.since[place{layer: l.Collection, note: note}]
+		return at > 0 && at <= l.Bound
+	})
 }
 
 func isEvolution(c *memory.Changeset) bool {
 	return c.Cause == memory.CauseEvolve || c.Cause == memory.CauseReview
 }
 
-// begin returns the revision before the first version of a note in the finder's collection; 0: it has none.
-func (f *finder) begin(ctx context.Context, id uuid.UUID) (memory.Revision, error) {
-	past, err := f.n.store.History(ctx, f.s, f.v, id, 0, 0)
-	if fault.Is(err, fault.NotFound) {
-		return 0, nil
+// begin returns the revision before the first version of some notes in the finder's collection; 0: it has not the first one of all.
+func (f *finder) begin(ctx context.Context, ids []uuid.UUID) (at memory.Revision, err error) {
+	at = f.v.At
+	for _, id := range ids {
+		past, err := f.n.store.History(ctx, f.s, f.v, id, 0, 0)
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil || past[len(past)-1].Note.Layer != f.c.ID {
+			return 0, err
+		}
+		at = min(at, past[len(past)-1].Note.From-1)
 	}
-	if err != nil || past[len(past)-1].Note.Layer != f.c.ID {
-		return 0, err
-	}
-	return past[len(past)-1].Note.From - 1, nil
+	return at, nil
 }
 
 // described returns the notes of which a description was written from a note that is deleted, as they are without it. again are those
@@ -233,24 +313,18 @@ func (f *finder) redescribed(ctx context.Context, e *noteDeletion, now memory.No
 		return now, false, false, err
 	}
 	x := e.influence
-	then, lost := replay(past, func(h *memory.HistoryEntry) kept {
-		var by *evolution
-		if x != nil {
-			by = x.changesets[place{layer: h.Note.Layer, at: h.Note.From}]
-		}
-		switch {
-		case !isEvolution(&h.Changeset) || by == nil && h.Changeset.Trigger != e.id:
-			return all
-		case h.Changeset.Trigger != now.ID:
-			return none
-		case h.Changeset.Cause == memory.CauseEvolve && len(by.Tags) == 0:
-			return all // it has only described itself
-		}
-		again = true
-		return undecided
+	told, err := x.toldOf(ctx, now.ID)
+	if err != nil {
+		return now, false, false, err
+	}
+	then, lost := replay(past, told, func(h *memory.HistoryEntry) kept {
+		k := x.keeps(e.id, h)
+		again = again || k == undecided
+		return k
 	})
 	next = now
 	next.Context, next.Keywords, next.Tags = then.Context, then.Keywords, then.Tags
+	again = again || lost && next.Context == ""
 	if again = again && len(next.Tags) == 0 && !slices.Contains(next.Supplied, memory.FieldTags); again {
 		next.State, next.Error, next.Analyst = memory.StateRaw, "", ""
 	}
@@ -258,12 +332,65 @@ func (f *finder) redescribed(ctx context.Context, e *noteDeletion, now memory.No
 		next.State = memory.StateEvolved // its proposals go
 	}
 	changes = !memory.SameSaid(&now, &next) || now.State != next.State
-	if x != nil {
-		if lost {
-			x.touched = appendNew(x.touched, now.ID)
-		}
+	if x != nil && lost {
+		x.touched = appendNew(x.touched, now.ID)
 	}
 	return next, changes, again, nil
+}
+
+// keeps returns what stays of what a version of a note changed in its description, without what was written from a note.
+func (x *influence) keeps(id uuid.UUID, h *memory.HistoryEntry) kept {
+	var by *evolution
+	if x != nil {
+		by = x.changesets[place{layer: h.Note.Layer, at: h.Note.From}]
+	}
+	switch {
+	case by == nil && (!isEvolution(&h.Changeset) || h.Changeset.Trigger != id):
+		return all
+	case h.Changeset.Trigger != h.Note.ID:
+		return none
+	case h.Changeset.Cause == memory.CauseEvolve && len(by.Tags) == 0:
+		return all // it has only described itself
+	}
+	return undecided
+}
+
+// description has the values of the fields that describe a note.
+type description struct {
+	contexts       []string
+	keywords, tags [][]string
+}
+
+// toldOf returns what the influence has written into a note, in whichever collection: a merge, a rollback and a restored version repeat it.
+func (x *influence) toldOf(ctx context.Context, note uuid.UUID) (out description, err error) {
+	if x == nil {
+		return out, nil
+	}
+	for layer, t := range x.trails {
+		if t.f == nil || x.since[place{layer: layer, note: note}] == 0 {
+			continue
+		}
+		past, err := t.f.n.store.History(ctx, t.f.s, t.f.v, note, 0, 0)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return out, err
+		}
+		for i := range past {
+			k, n, was := x.keeps(uuid.Nil, &past[i]), &past[i].Note, memory.Note{}
+			if i+1 < len(past) {
+				was = past[i+1].Note
+			}
+			if k == none && n.Context != "" && n.Context != was.Context {
+				out.contexts = append(out.contexts, n.Context)
+			}
+			if k == none && len(n.Keywords) > 0 && !slices.Equal(n.Keywords, was.Keywords) {
+				out.keywords = append(out.keywords, n.Keywords)
+			}
+			if k != all && len(n.Tags) > 0 && !slices.Equal(n.Tags, was.Tags) {
+				out.tags = append(out.tags, n.Tags)
+			}
+		}
+	}
+	return out, nil
 }
 
 // kept says which changes of a version stay.
@@ -275,9 +402,12 @@ const (
 	none
 )
 
-// replay returns a note as it would be without what some of its versions changed, and reports whether they changed something. The
-// history is newest first.
-func replay(past []memory.HistoryEntry, of func(*memory.HistoryEntry) kept) (out memory.Note, lost bool) {
+// replay returns a note as it would be without what some of its versions changed, and without what was told elsewhere, and reports whether
+// that changed something. The history is newest first.
+func replay(past []memory.HistoryEntry, told description, of func(*memory.HistoryEntry) kept) (out memory.Note, lost bool) {
+	has := func(lists [][]string, l []string) bool {
+		return slices.ContainsFunc(lists, func(x []string) bool { return slices.Equal(x, l) })
+	}
 	var last memory.Note
 	for i := range slices.Backward(past) {
 		n := &past[i].Note
@@ -293,11 +423,14 @@ func replay(past []memory.HistoryEntry, of func(*memory.HistoryEntry) kept) (out
 		out.Context = changed(out.Context, last.Context, n.Context)
 		out.Keywords = changedList(out.Keywords, last.Keywords, n.Keywords)
 		out.Tags = changedList(out.Tags, last.Tags, n.Tags)
-		if stays != all && !slices.Equal(out.Tags, was.Tags) {
+		if (stays != all || has(told.tags, out.Tags)) && !slices.Equal(out.Tags, was.Tags) {
 			out.Tags, lost = was.Tags, true
 		}
-		if stays == none && (out.Context != was.Context || !slices.Equal(out.Keywords, was.Keywords)) {
-			out.Context, out.Keywords, lost = was.Context, was.Keywords, true
+		if (stays == none || slices.Contains(told.contexts, out.Context)) && out.Context != was.Context {
+			out.Context, lost = was.Context, true
+		}
+		if (stays == none || has(told.keywords, out.Keywords)) && !slices.Equal(out.Keywords, was.Keywords) {
+			out.Keywords, lost = was.Keywords, true
 		}
 		last = *n
 	}
@@ -350,27 +483,8 @@ func (f *finder) writtenInto(ctx context.Context, e *noteDeletion, gone *[]uuid.
 			x.touched = appendNew(appendNew(x.touched, l.Source), l.Target)
 		}
 	}
-	if e.influence == nil {
-		return out, nil
-	}
-	kept, err := f.inherited(ctx, e.influence)
-	if err != nil {
-		return out, err
-	}
-	for i := range kept {
-		if !slices.ContainsFunc(out.edits, isNote(kept[i].ID)) {
-			out.edits = append(out.edits, kept[i])
-		}
-	}
 	out.edits = slices.DeleteFunc(out.edits, func(n memory.Note) bool { return slices.Contains(*gone, n.ID) })
 	return out, nil
-}
-
-// inherited returns the notes of a fork that its base holds and of which it keeps the current version only, so that the fork does not
-// lose what it shows.
-func (f *finder) inherited(ctx context.Context, x *influence) ([]memory.Note, error) {
-	shown, err := f.n.store.Notes(ctx, f.s, f.v, x.touched, memory.ReadOptions{Vector: true})
-	return slices.DeleteFunc(shown, func(n memory.Note) bool { return n.Layer == f.c.ID }), err
 }
 
 // unlearned finds the facts that others support too. Those that were never without what goes are added to it, and what else they come from
@@ -482,19 +596,19 @@ func learnAgain(ctx context.Context, tx memory.Tx, c *memory.Collection, ids []u
 
 // derived returns what any version of the view was derived from a note, also indirectly: the notes that are not visible, and the summaries,
 // profiles and sessions that are.
-func (f *finder) derived(ctx context.Context, id uuid.UUID) (hidden, shown []uuid.UUID, err error) {
+func (f *finder) derived(ctx context.Context, x *influence, id uuid.UUID) (hidden, shown []uuid.UUID, err error) {
 	from := map[uuid.UUID][]uuid.UUID{}
 	for i, l := range f.v.Layers {
-		_, err := f.n.store.Log(ctx, f.s, f.v, i, 0, "", func(r memory.LogRow) error {
-			for _, source := range r.Note.Provenance.Sources {
-				if r.Note.From <= l.Bound {
-					from[source] = appendNew(from[source], r.Note.ID)
-				}
-			}
-			return nil
-		})
+		t, err := x.read(ctx, f, i)
 		if err != nil {
 			return nil, nil, err
+		}
+		for source, of := range t.derived {
+			for _, v := range of {
+				if v.From <= l.Bound {
+					from[source] = append(from[source], v.Note)
+				}
+			}
 		}
 	}
 	all := withDerived([]uuid.UUID{id}, from)
