@@ -212,7 +212,7 @@ bench/peers: ## The same, beside Chroma with the same vectors; installs it by py
 	@SIZES='$(SIZES)' DOCS='$(DOCS)' PEERS=1 scripts/bench-growth.sh
 
 .PHONY: eval
-eval: encoder ## Measure recall, noise and growth of a fresh gateway (EVAL_DATA=folder, EVAL_PARTS="recall noise growth facts ablation load", EVAL_TRACKS=systems,…)
+eval: encoder ## Measure recall, noise and growth of a fresh gateway (EVAL_DATA=folder, EVAL_PARTS="recall noise growth facts ablation", EVAL_TRACKS=systems,…)
 	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh $(EVAL_PARTS)
 
 .PHONY: compare

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures a fresh gateway through its public API and prints tables. EVAL_DATA names the
 # folder with the data sets; without it the bundled samples are used. Arguments choose the
-# parts: recall, noise, growth, facts, ablation, fit, load. EVAL_TRACKS chooses the tracks of recall
+# parts: recall, noise, growth, facts, ablation, fit. EVAL_TRACKS chooses the tracks of recall
 # and ablation (see "eval recall --help"); memgpt is measured alone, with a scripted model. EVAL_SYSTEMS chooses among the
 # memory systems of the tracks systems and sample-systems, EVAL_SIZES the numbers of notes of growth, EVAL_SETS
 # the labeled dialogues of facts and EVAL_POLICIES who is told them (see "eval facts --help"). Each

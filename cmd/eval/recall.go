@@ -30,7 +30,7 @@ func recallCommand(o *options) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&o.tracks, "tracks", nil, "of "+strings.Join(slices.Concat(publishedTracks, sampleTracks), ", ")+" (default: all that there is data for), or "+pagingTrack+" alone")
-	f.StringSliceVar(&o.variants, "variants", nil, "of lexical, vector, hybrid, no-attribute, default, mem0, dialogue, auto, context (default: all that the gateway offers, but auto)")
+	f.StringSliceVar(&o.variants, "variants", nil, "of lexical, vector, hybrid, no-attribute, default, mem0, dialogue, auto, context (default: all that the data allow, but auto)")
 	f.StringSliceVar(&o.systems, "systems", nil, "of messages, amem, layered, mem0, mem0g, memorybank, memoryos: what the tracks systems, systems-beam and sample-systems tell conversations to (default: all)")
 	f.StringVar(&o.results, "results", "", "folder to write a JSON file for each run to")
 	f.StringVar(&o.oracle, "oracle", "", "address at which the track "+pagingTrack+" serves the model that the gateway asks")
@@ -153,10 +153,7 @@ func recall(ctx context.Context, o options) error {
 
 // runs asks in every way, prints and writes the results, and returns the regressions.
 func (o options) runs(ctx context.Context, b *eval.Bench) (fell []string, err error) {
-	names, err := b.Offered(ctx)
-	if err != nil {
-		return nil, err
-	}
+	names := b.Offered()
 	if len(o.variants) > 0 {
 		names = slices.DeleteFunc(append(names, eval.Auto), func(n string) bool { return !slices.Contains(o.variants, n) })
 	}

@@ -231,7 +231,7 @@ func officialF1(answer, gold, category string) float64 {
 		return tokenF1(answer, gold)
 	case "adversarial":
 		low := strings.ToLower(answer)
-		return boolToFloat(strings.Contains(low, "no information available") || strings.Contains(low, "not mentioned"))
+		return float64(count(strings.Contains(low, "no information available") || strings.Contains(low, "not mentioned")))
 	}
 	return tokenF1(answer, gold)
 }

@@ -218,7 +218,7 @@ func (c *Comparison) contenders(ctx context.Context, hasModel bool) (out []conte
 		return nil, nil, fmt.Errorf("the gateway has no policy %s", strings.Join(missing, ", "))
 	}
 	// Plain messages come first: baselines are forks of their collection.
-	slices.SortStableFunc(out, func(a, b contender) int { return btoi(b.Policy == noPolicy) - btoi(a.Policy == noPolicy) })
+	slices.SortStableFunc(out, func(a, b contender) int { return count(b.Policy == noPolicy) - count(a.Policy == noPolicy) })
 	for _, b := range Baselines() {
 		if c.Baselines != nil && !slices.Contains(c.Baselines, b) {
 			continue
@@ -274,13 +274,6 @@ func settingsFor(p *PolicyDescription, model string) map[string]any {
 		set("model", model)
 	}
 	return out
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // comparing is a comparison under way.

@@ -75,13 +75,22 @@ func (d *Dataset) readPacked(dir, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
+	raw, err := unpack(packed)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %s: %w", d.Name, name, err)
 	}
+	return raw, nil
+}
+
+// unpack returns what gzip has packed.
+func unpack(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("unpack: %w", err)
+	}
 	raw, err := io.ReadAll(r)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %s: %w", d.Name, name, err)
+		return nil, fmt.Errorf("unpack: %w", err)
 	}
 	return raw, nil
 }

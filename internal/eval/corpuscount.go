@@ -50,6 +50,14 @@ func lengthOf(turns int) string {
 	return "150 turns and more"
 }
 
+// printed returns the error of a print.
+func printed(_ int, err error) error {
+	if err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
 // PrintCorpus prints what is in dialogues, as tables: by writer, by kind (the beginning of the file's name), by language
 // and by length.
 func PrintCorpus(w io.Writer, dialogues []Labeled) error {
@@ -83,8 +91,5 @@ func PrintCorpus(w io.Writer, dialogues []Labeled) error {
 				c.Facts, c.Ends, c.Traps, c.Recalls, c.Questions, c.Elsewhere, c.Abstain)
 		}
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
+	return printed(io.WriteString(w, b.String()))
 }

@@ -232,15 +232,15 @@ func TestPublishedCounts(t *testing.T) {
 	if messages != 3596 || sum != 250 || scored["summarization"] != 26 {
 		t.Errorf("messages %d, scored %d: %v; want 3596 and 250", messages, sum, scored)
 	}
-	users, err := ReadMemoryBank(filepath.Join(dir, "memorybank_en.json"))
+	bank, _, err := ReadInputs([]string{filepath.Join(dir, "memorybank_en.json")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	exchanges := 0
-	for _, u := range users {
+	for _, u := range bank.Conversations {
 		exchanges += len(u.Turns) / 2
 	}
-	if len(users) != 15 || exchanges != 566 {
-		t.Errorf("%d users with %d exchanges, want 15 and 566", len(users), exchanges)
+	if len(bank.Conversations) != 15 || exchanges != 566 {
+		t.Errorf("%d users with %d exchanges, want 15 and 566", len(bank.Conversations), exchanges)
 	}
 }

@@ -400,10 +400,7 @@ func PrintFacts(w io.Writer, title string, results []FactResult) error {
 				ofAll(c.Retired, c.Ended), ofAll(c.Destroyed, c.Once), ofAll(c.Trapped, c.Traps))
 		}
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
+	return printed(io.WriteString(w, b.String()))
 }
 
 func ofAll(n, all int) string { return fmt.Sprintf("%d of %d", n, all) }

@@ -105,10 +105,7 @@ func (f *Fitting) LeftOut(w io.Writer, fitted *search.Table) error {
 		}
 	}
 	fmt.Fprintf(&out, "| mean, each once | | %.3f | %.3f | %.3f | | |\n", means[0], means[1], means[2])
-	if _, err := io.WriteString(w, out.String()); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
+	return printed(io.WriteString(w, out.String()))
 }
 
 func fitSets(all []Measured, believed func(m *Measured) string) []fitSet {

@@ -90,10 +90,7 @@ func PrintGrowth(w io.Writer, points []GrowthPoint) error {
 		fmt.Fprintf(&b, "| %d | %.4f | %.3f to %.3f | %.4f | %.2f | %.2f | %.2f | %.2f | %.1f |\n",
 			p.Notes, p.Recall10.Mean, p.Recall10.Low, p.Recall10.High, p.NDCG10.Mean, p.Took.P50, p.Took.P95, p.Wall.P50, p.Wall.P95, p.Loading)
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
+	return printed(io.WriteString(w, b.String()))
 }
 
 // distractors generates messages of other people, always the same ones.

@@ -3,12 +3,12 @@ package eval
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,13 +102,7 @@ func (in *inputs) open(path string) ([]byte, error) {
 	}
 	in.data.recordHash(filepath.Base(path), raw)
 	if bytes.HasPrefix(raw, []byte{0x1f, 0x8b}) {
-		r, err := gzip.NewReader(bytes.NewReader(raw))
-		if err != nil {
-			return nil, fmt.Errorf("unpack: %w", err)
-		}
-		if raw, err = io.ReadAll(r); err != nil {
-			return nil, fmt.Errorf("unpack: %w", err)
-		}
+		return unpack(raw)
 	}
 	return raw, nil
 }
@@ -179,12 +173,7 @@ func (in *inputs) decode(raw []byte, name string) ([]Conversation, error) {
 			return nil, errUnknownForm
 		}
 	}
-	users, err := decodeMemoryBank(raw)
-	out := make([]Conversation, 0, len(users))
-	for _, u := range users {
-		out = append(out, Conversation{ID: u.Name, Turns: u.Turns})
-	}
-	return out, err
+	return decodeMemoryBank(raw)
 }
 
 // apart names the category that averages leave out.
@@ -588,11 +577,4 @@ func (in *inputs) check() {
 	}
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

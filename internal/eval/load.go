@@ -2,9 +2,7 @@ package eval
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -13,8 +11,6 @@ type Loaded struct {
 	Collection string        `json:"collection"`
 	Embedder   string        `json:"embedder"`
 	Notes      int64         `json:"notes"`
-	Links      int64         `json:"links"`
-	Evolved    int64         `json:"evolved"`           // notes that the evolution of a later note changed
 	Pending    int64         `json:"pending"`           // waiting for a model or embedder
 	Failed     int           `json:"failed"`            // refused lines
 	Refusal    *Problem      `json:"refusal,omitempty"` // of the first of them
@@ -111,7 +107,7 @@ func Load(ctx context.Context, c *Client, name, policy string, conversation *Con
 	if err != nil {
 		return out, fmt.Errorf("read collection %s: %w", name, err)
 	}
-	out.Notes, out.Links, out.Pending = col.Counts.Notes, col.Counts.Links, col.Counts.Pending
+	out.Notes, out.Pending = col.Counts.Notes, col.Counts.Pending
 	return out, nil
 }
 
@@ -157,54 +153,4 @@ func Drain(ctx context.Context, c *Client, collection string, written int, progr
 		case <-time.After(pause):
 		}
 	}
-}
-
-// Evolutions counts the notes that the evolution of another note changed: those with a version made
-// by a job that another note triggered.
-func Evolutions(ctx context.Context, c *Client, loaded *Loaded) error {
-	for id := range loaded.IDs {
-		var page struct {
-			Items []struct {
-				Cause   string `json:"cause"`
-				Trigger string `json:"trigger"`
-			} `json:"items"`
-		}
-		if err := c.do(ctx, "GET", "/v1/collections/"+loaded.Collection+"/notes/"+id+"/history", nil, &page); err != nil {
-			return fmt.Errorf("history: %w", err)
-		}
-		for _, v := range page.Items {
-			if v.Trigger != "" && v.Trigger != id && v.Cause == "evolve" {
-				loaded.Evolved++
-				break
-			}
-		}
-	}
-	return nil
-}
-
-// Described counts the notes of a collection with at least three keywords that occur in their
-// content.
-func Described(ctx context.Context, c *Client, collection string) (described, total int, err error) {
-	err = c.CountNotes(ctx, collection, func(raw json.RawMessage) error {
-		var n struct {
-			Content  string   `json:"content"`
-			Keywords []string `json:"keywords"`
-		}
-		if err := json.Unmarshal(raw, &n); err != nil {
-			return fmt.Errorf("decode note: %w", err)
-		}
-		total++
-		found := 0
-		text := strings.ToLower(n.Content)
-		for _, k := range n.Keywords {
-			if strings.Contains(text, strings.ToLower(k)) {
-				found++
-			}
-		}
-		if found >= 3 {
-			described++
-		}
-		return nil
-	})
-	return described, total, err
 }

@@ -117,7 +117,7 @@ func TestBootstrap(t *testing.T) {
 	t.Parallel()
 	var values []float64
 	for i := range 400 {
-		values = append(values, boolToFloat(i%4 == 0))
+		values = append(values, float64(count(i%4 == 0)))
 	}
 	got := bootstrap(append(values, math.NaN()))
 	// The normal approximation of a share of 0.25 over 400: 0.25 ± 1.96·0.02165.

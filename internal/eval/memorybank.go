@@ -4,33 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"time"
 )
 
-// BankUser is one user of a MemoryBank file: exchanges by day.
-type BankUser struct {
-	Name  string
-	Turns []Turn
-}
-
-// ReadMemoryBank reads users and their dialogues from a MemoryBank file (Zhong et al., 2023). Users
+// decodeMemoryBank reads users and their dialogues from a MemoryBank file (Zhong et al., 2023), a conversation each. Users
 // are sorted by name, days by date. Each exchange becomes two turns.
-func ReadMemoryBank(path string) ([]BankUser, error) {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read memory bank: %w", err)
-	}
-	out, err := decodeMemoryBank(raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return out, nil
-}
-
-func decodeMemoryBank(raw []byte) ([]BankUser, error) {
+func decodeMemoryBank(raw []byte) ([]Conversation, error) {
 	var file map[string]struct {
 		History map[string][]struct {
 			Query    string `json:"query"`
@@ -40,9 +21,9 @@ func decodeMemoryBank(raw []byte) ([]BankUser, error) {
 	if err := json.Unmarshal(raw, &file); err != nil {
 		return nil, fmt.Errorf("not a MemoryBank file: %w", err)
 	}
-	out := make([]BankUser, 0, len(file))
+	out := make([]Conversation, 0, len(file))
 	for _, name := range slices.Sorted(maps.Keys(file)) {
-		u := BankUser{Name: name}
+		u := Conversation{ID: name}
 		for i, day := range slices.Sorted(maps.Keys(file[name].History)) {
 			start, err := time.ParseInLocation(time.DateOnly, day, time.UTC)
 			if err != nil {

@@ -125,8 +125,8 @@ func (s *Scale) Measure(ranked, gold []string, answer string) Score {
 	for _, k := range depths {
 		r := within(k)
 		recall = append(recall, r)
-		all = append(all, boolToFloat(r == 1))
-		anyOf = append(anyOf, boolToFloat(r > 0))
+		all = append(all, float64(count(r == 1)))
+		anyOf = append(anyOf, float64(count(r > 0)))
 		n := 0
 		for _, id := range ranked[:min(k, len(ranked))] {
 			n += s.tokens[id]
@@ -163,13 +163,6 @@ func recallAt(rank map[string]int, gold []string, k int) float64 {
 		}
 	}
 	return float64(n) / float64(len(gold))
-}
-
-func boolToFloat(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // fit returns how many of the first turns fit a budget of tokens.

@@ -290,13 +290,9 @@ func PrintDialogues(w io.Writer, dialogues []Labeled, results []DialogueResult) 
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n| by, policy | links | texts |\n|---|---|---|\n%s\n| by, policy | exchanges | tokens an exchange | seconds an exchange | of what questions need, within %d tokens |\n|---|---|---|---|---|\n%s"+
+	return printed(fmt.Fprintf(w, "\n| by, policy | links | texts |\n|---|---|---|\n%s\n| by, policy | exchanges | tokens an exchange | seconds an exchange | of what questions need, within %d tokens |\n|---|---|---|---|---|\n%s"+
 		"\n| by, policy, call | questions | usable at once | repaired | fallback | failed | tokens in | tokens out | seconds |\n|---|---|---|---|---|---|---|---|---|\n%s",
-		written.String(), contextTokens, recall.String(), calls.String())
-	if err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
+		written.String(), contextTokens, recall.String(), calls.String()))
 }
 
 // groups returns the results by model and policy, in their order.

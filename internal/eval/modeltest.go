@@ -617,8 +617,5 @@ func (r *ModelReport) Print(w io.Writer) error {
 	if r.TimedOut {
 		b.WriteString("The time ended before everything was asked.\n")
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
+	return printed(io.WriteString(w, b.String()))
 }

@@ -156,15 +156,7 @@ func (p *Paging) load(ctx context.Context, name string, texts []string) (string,
 			return "", l.Error
 		}
 	}
-	for {
-		open, err := p.Client.OpenJobs(ctx, c.ID)
-		if err != nil || open == 0 {
-			return c.ID, err
-		}
-		if err := pause(ctx); err != nil {
-			return "", err
-		}
-	}
+	return c.ID, Drain(ctx, p.Client, c.ID, len(lines), nil)
 }
 
 // pause waits a moment, or until ctx ends.

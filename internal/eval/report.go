@@ -259,7 +259,7 @@ func (r *comparing) sumCategory(out *SystemReport, category string, rows []*Aske
 			bleu = append(bleu, *a.BLEU1)
 		}
 		if a.Judged != nil {
-			judged = append(judged, boolToFloat(*a.Judged))
+			judged = append(judged, float64(count(*a.Judged)))
 		}
 	}
 	if len(recall) > 0 && category != Overall {

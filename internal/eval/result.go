@@ -301,8 +301,5 @@ func printTable(w io.Writer, results []*Result) error {
 		}
 	}
 	b.WriteByte('\n')
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
+	return printed(io.WriteString(w, b.String()))
 }

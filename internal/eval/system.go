@@ -201,7 +201,7 @@ func addTurns(ctx context.Context, c *Client, col Collection, conversation *Conv
 		return out, fmt.Errorf("%d jobs failed", failed)
 	}
 	col, err = c.Collection(ctx, col.ID)
-	out.Notes, out.Links, out.Pending = col.Counts.Notes, col.Counts.Links, col.Counts.Pending
+	out.Notes, out.Pending = col.Counts.Notes, col.Counts.Pending
 	return out, err
 }
 
@@ -237,8 +237,5 @@ func PrintStored(w io.Writer, results []*Result) error {
 		}
 		fmt.Fprintf(&b, "| %s | %d | %s | %d | %.3f | %d | %.0f |\n", r.Track, s.Notes(), strings.Join(kinds, ", "), s.Tokens, s.Share(), s.Tokens/max(s.Conversations, 1), r.Loading)
 	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
+	return printed(io.WriteString(w, b.String()))
 }

@@ -3,13 +3,8 @@ package eval
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"slices"
 	"strings"
 	"time"
-
-	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
 // The names of the variants.
@@ -60,46 +55,18 @@ func variantNamed(name string) (Variant, error) {
 	return Variant{}, fmt.Errorf("no way to search is named %q", name)
 }
 
-// Offered returns the variants that the gateway supports according to its OpenAPI file. For derived
-// notes these are only hybrid searches and contexts. Auto, whose lists are the beginnings of Hybrid's, is not among them.
-func (b *Bench) Offered(ctx context.Context) ([]string, error) {
-	resp, err := b.Client.send(ctx, slipbox.Request{Method: http.MethodGet, Path: "/openapi.yaml"}, tries)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, fmt.Errorf("read the contract: %w", err)
-	}
-	contract := string(raw)
-	out := []string{Lexical, Vector, Hybrid}
+// Offered returns the variants that the data can be asked with. For derived notes these are only hybrid searches and contexts. Auto,
+// whose lists are the beginnings of Hybrid's, is not among them.
+func (b *Bench) Offered() []string {
+	out := []string{Lexical, Vector, Hybrid, NoAttribute, ProfileDefault}
 	if b.mayBeDerived() {
 		out = []string{Hybrid}
-	} else if search := schema(contract, "SearchQuery"); strings.Contains(search, " weights:") && strings.Contains(search, " profile:") {
-		out = append(out, NoAttribute, ProfileDefault)
 	}
-	if strings.Contains(schema(contract, "RankingProfile"), "mem0") {
-		out = append(out, ProfileMem0)
-	}
-	if strings.Contains(contract, "/v1/collections/{collection}/context:") {
-		out = append(out, Context)
-	}
+	out = append(out, ProfileMem0, Context)
 	if b.Data.hasDialogues() && !b.mayBeDerived() {
 		out = append(out, ByDialogue)
 	}
-	return out, nil
-}
-
-// schema returns one schema of an OpenAPI file in YAML: the lines up to the next schema.
-func schema(contract, name string) string {
-	_, after, _ := strings.Cut(contract, "\n    "+name+":\n")
-	lines := strings.SplitAfter(after, "\n")
-	end := slices.IndexFunc(lines, func(l string) bool { return !strings.HasPrefix(l, "      ") && strings.TrimSpace(l) != "" })
-	if end < 0 {
-		end = len(lines)
-	}
-	return strings.Join(lines[:end], "")
+	return out
 }
 
 // mayBeDerived reports whether hits may be derived notes. They are scored by the turns they were
