@@ -263,7 +263,7 @@ func (r *Service) addFixed(ctx context.Context, s tenant.Scope, v memory.View, r
 	}
 	var err error
 	to.Recent, err = r.listNotes(ctx, s, v, memory.NoteQuery{
-		Filter: q.Filter, Kinds: []memory.Kind{memory.KindMessage}, Newest: true, Limit: rd.Recent,
+		Filter: q.Filter, Kinds: []memory.Kind{memory.KindMessage}, ByTime: true, Newest: true, Limit: rd.Recent,
 	})
 	return err
 }

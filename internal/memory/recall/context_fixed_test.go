@@ -26,12 +26,12 @@ func (r *fixture) addBank() memory.Collection {
 	r.addKeyed(c, memory.KindProfile, "overall", "Ada is curious and a little shy.", map[string]any{"reply_strategy": "Be patient; give examples."})
 	r.addKeyed(c, memory.KindProfile, "meta", "Ada", map[string]any{"name": "Ada", "hobbies": []any{"sailing", "maps"}, "speaking_style": "short"})
 	r.addKeyed(c, memory.KindSummary, "overall", "They talked about the sea all spring.", nil)
-	for _, m := range []struct{ at, role, text string }{
-		{"2026-03-02 09:30", "user", "The ferry to the island was cancelled."},
-		{"2026-03-02 21:10", "assistant", "Then the ferry pass can be given back."},
+	for _, m := range []struct{ at, role, text string }{ // what was said in March is told last
+		{"2026-05-05 08:01", "assistant", "It is, flour went up."},
 		{"2026-05-04 08:00", "user", "I bought a ferry pass again."},
 		{"2026-05-05 08:00", "user", "Bread is dear these days."},
-		{"2026-05-05 08:01", "assistant", "It is, flour went up."},
+		{"2026-03-02 09:30", "user", "The ferry to the island was cancelled."},
+		{"2026-03-02 21:10", "assistant", "Then the ferry pass can be given back."},
 	} {
 		r.addAt(c, memory.KindMessage, m.at, m.text, map[string]any{"role": m.role, "session": m.at[5:7] + m.role})
 	}

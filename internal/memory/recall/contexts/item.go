@@ -16,7 +16,7 @@ import (
 type item struct {
 	note     *memory.Note
 	part     PartKind
-	group    string // notes of one group share a date heading
+	group    string // notes of one group share a date heading, unless their times are far apart
 	speaker  string
 	passages *passages
 	found    *text.Span // the best passage by the search; nil: none

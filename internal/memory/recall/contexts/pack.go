@@ -335,7 +335,7 @@ func (p *packer) headingTokens(it *item) (int, error) {
 			continue
 		}
 		part = false
-		if o.group == it.group {
+		if !o.pinned && p.shareHeading(o, it) {
 			group = false
 		}
 		if !group || !p.isChronological(it.part) {

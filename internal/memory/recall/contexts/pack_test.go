@@ -259,21 +259,22 @@ func TestSmallHitsFillTheBudget(t *testing.T) {
 	}
 }
 
-// Turns of one session share a date heading, also when another session overlaps it. The next day has
+// Turns of one session share a date heading within an hour, also when another session overlaps it. What is said later has
 // a heading of its own.
 func TestSessionsShareAHeading(t *testing.T) {
 	t.Parallel()
 	turn := func(session string, at int, content string) contexts.Hit {
-		h := hit(memory.KindMessage, at, content)
+		h := hit(memory.KindMessage, at/2, content)
+		h.Note.OccurredAt = h.Note.OccurredAt.Add(time.Duration(at%2) * 30 * time.Minute)
 		h.Note.Attributes = map[string]any{"session": session, "role": "user"}
 		return h
 	}
-	hits := []contexts.Hit{turn("b", 10, "b ten"), turn("a", 11, "a eleven"), turn("b", 12, "b twelve"), turn("a", 9, "a nine"), turn("a", 33, "a next day")}
+	hits := []contexts.Hit{turn("b", 20, "b ten"), turn("a", 19, "a later"), turn("b", 22, "b eleven"), turn("a", 18, "a nine"), turn("b", 24, "b noon"), turn("a", 66, "a next day")}
 	for order, want := range map[contexts.Order]string{
-		contexts.OrderTime: "## Episodes\n### Monday 2026-01-05 09:00 UTC\n[1] user: a nine\n[2] user: a eleven\n### Monday 2026-01-05 10:00 UTC\n[3] user: b ten\n[4] user: b twelve\n" +
-			"### Tuesday 2026-01-06 09:00 UTC\n[5] user: a next day",
-		contexts.OrderRelevance: "## Episodes\n### Monday 2026-01-05 10:00 UTC\n[1] user: b ten\n### Monday 2026-01-05 11:00 UTC\n[2] user: a eleven\n### Monday 2026-01-05 12:00 UTC\n[3] user: b twelve\n" +
-			"### Monday 2026-01-05 09:00 UTC\n[4] user: a nine\n### Tuesday 2026-01-06 09:00 UTC\n[5] user: a next day",
+		contexts.OrderTime: "## Episodes\n### Monday 2026-01-05 09:00 UTC\n[1] user: a nine\n[2] user: a later\n### Monday 2026-01-05 10:00 UTC\n[3] user: b ten\n[4] user: b eleven\n" +
+			"### Monday 2026-01-05 12:00 UTC\n[5] user: b noon\n### Tuesday 2026-01-06 09:00 UTC\n[6] user: a next day",
+		contexts.OrderRelevance: "## Episodes\n### Monday 2026-01-05 10:00 UTC\n[1] user: b ten\n### Monday 2026-01-05 09:30 UTC\n[2] user: a later\n### Monday 2026-01-05 11:00 UTC\n[3] user: b eleven\n" +
+			"### Monday 2026-01-05 09:00 UTC\n[4] user: a nine\n### Monday 2026-01-05 12:00 UTC\n[5] user: b noon\n### Tuesday 2026-01-06 09:00 UTC\n[6] user: a next day",
 	} {
 		if out := write(t, contexts.Request{Query: "a", Order: order}, hits...); out.Text != want {
 			t.Errorf("by %s:\n%s", order, out.Text)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -35,11 +36,13 @@ func (p *packer) renderItems() (Result, error) {
 		part := Part{Kind: titled.kind}
 		var b strings.Builder
 		b.WriteString(partHeading(titled.title))
-		for i, it := range items {
-			if !it.pinned && (i == 0 || items[i-1].group != it.group) {
-				b.WriteString(p.dateHeading(it))
-			}
+		var dated *item // by the last heading
+		for _, it := range items {
 			if !it.pinned {
+				if dated == nil || !p.shareHeading(dated, it) {
+					b.WriteString(p.dateHeading(it))
+					dated = it
+				}
 				dates = append(dates, memory.Day(it.note.OccurredAt))
 			}
 			part.Citations = append(part.Citations, Cite(it.note))
@@ -117,6 +120,13 @@ func putTogether(items []*item) {
 		}
 	}
 	copy(items, out)
+}
+
+// shareHeading reports whether an item is shown under the heading of another one of its part: the heading has a time, which is that of all
+// below it within an hour.
+func (p *packer) shareHeading(dated, it *item) bool {
+	apart := it.note.OccurredAt.Sub(dated.note.OccurredAt).Abs()
+	return dated.group == it.group && (apart <= time.Hour || p.byDate && it.part == partEpisodes)
 }
 
 // dateHeading returns the heading of an item and of those of its group that follow.
