@@ -79,7 +79,7 @@ help: ## Show this help
 	@echo; echo "Variables: ADDR=$(ADDR) DATA=$(DATA) BENCH=$(BENCH) BENCHTIME=$(BENCHTIME) EVAL_DATA=$(EVAL_DATA) RAPID_CHECKS=$(RAPID_CHECKS)"
 
 .PHONY: goflags
-goflags: ## Print the flags of all builds, for commands outside of make (GOFLAGS="$$(make -s goflags)")
+goflags: ## Print the flags of all builds, for commands outside of make (GOFLAGS="$(make -s goflags)")
 	@echo '$(GOFLAGS)'
 
 .PHONY: build

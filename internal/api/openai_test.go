@@ -117,6 +117,9 @@ func TestChatByIDsOfAnApplication(t *testing.T) {
 		if got := ask("reader", "slipbox", "Slipbox-External", user, "Slipbox-Create", "none"); got.Code != http.StatusForbidden {
 			t.Errorf("%d %s", got.Code, got.Body)
 		}
+		if got := ask("one", "slipbox@"+user); got.Code != http.StatusNotFound || !strings.Contains(got.Text("error.message"), "Slipbox-Create: amem creates it") {
+			t.Errorf("a new user: %d %s", got.Code, got.Body)
+		}
 		ask("one", "slipbox", "Slipbox-External", user, "Slipbox-Create", "none").Want(http.StatusOK)
 		ask("one", "slipbox@"+user).Want(http.StatusOK)
 		ask("one", "fake-1@nowhere", "Slipbox-External", user).Want(http.StatusOK) // the header wins

@@ -72,7 +72,7 @@ func deleteCollection(ctx context.Context, q Session, s tenant.Scope, id uuid.UU
 		return job, false, writeAudit(ctx, q, s, now, audit)
 	}
 	if !materialise {
-		return job, false, fault.New(fault.HasForks, "%d forks read this collection; make them independent with forks=materialise", len(forks))
+		return job, false, fault.New(fault.HasForks, "forks read this collection (%d); make them independent with forks=materialise", len(forks))
 	}
 	q.LockHead(s.Tenant(), forks[0].ID)
 	q.LockCollection(s.Tenant(), forks[0].ID)

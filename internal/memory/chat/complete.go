@@ -91,6 +91,9 @@ func nameMissing(err error, name string) error {
 	}
 	named := *f
 	named.Message = fmt.Sprintf("collection %q not found", clip.Runes(name, 200))
+	if strings.Contains(name, "=") { // ids of an application
+		named.Message += "; a request with the header Slipbox-Create: amem creates it"
+	}
 	return &named
 }
 
