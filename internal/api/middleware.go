@@ -184,7 +184,7 @@ func (s *Server) cors(c *gin.Context) {
 		return
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, Slipbox-Collection, Slipbox-Create, Slipbox-External, X-API-Key, X-Request-Id")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Slipbox-Collection, Slipbox-Create, Slipbox-External, X-API-Key, X-Request-Id")
 	h.Set("Access-Control-Max-Age", "600")
 	c.AbortWithStatus(http.StatusNoContent)
 }

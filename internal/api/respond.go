@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -12,8 +13,14 @@ import (
 )
 
 // reply writes a JSON answer. The body is encoded before the status is sent, so an encoding error
-// becomes a problem document.
+// becomes a problem document. A reader who has the version of the answer gets 304 (RFC 9110 §13.1.2); the tags are compared weakly.
 func reply(c *gin.Context, status int, body any) error {
+	etag, had := c.Writer.Header().Get("ETag"), ifMatch(strings.ReplaceAll(c.Request.Header.Get("If-None-Match"), "W/", ""))
+	if c.Request.Method == http.MethodGet && etag != "" && had != nil && had(etag) {
+		c.Status(http.StatusNotModified)
+		c.Writer.WriteHeaderNow()
+		return nil
+	}
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return fmt.Errorf("render the answer: %w", err)

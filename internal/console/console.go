@@ -90,7 +90,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Content-Encoding", "gzip")
 	}
 	header.Set("ETag", etag)
-	if strings.Contains(r.Header.Get("If-None-Match"), etag) {
+	if had := r.Header.Get("If-None-Match"); had == "*" || strings.Contains(had, etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}

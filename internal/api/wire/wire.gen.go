@@ -4743,6 +4743,9 @@ type IdempotencyKey = string
 // IfMatch defines model for ifMatch.
 type IfMatch = string
 
+// IfNoneMatch defines model for ifNoneMatch.
+type IfNoneMatch = string
+
 // Include defines model for include.
 type Include string
 
@@ -4900,6 +4903,12 @@ type CreateSharedBlockParams struct {
 type DeleteSharedBlockParams struct {
 	// IfMatch The `ETag` that must still be current, or `*`.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// GetSharedBlockParams defines parameters for GetSharedBlock.
+type GetSharedBlockParams struct {
+	// IfNoneMatch An `ETag`, a list of them, or `*`: while it is current, the answer is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
 // PatchSharedBlockParams defines parameters for PatchSharedBlock.
@@ -5101,6 +5110,9 @@ type GetBlockParams struct {
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+
+	// IfNoneMatch An `ETag`, a list of them, or `*`: while it is current, the answer is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
 // PutBlockParams defines parameters for PutBlock.
@@ -5585,6 +5597,9 @@ type GetNoteParams struct {
 
 	// Include `embedding` adds the vectors of the notes.
 	Include *GetNoteParamsInclude `form:"include,omitempty" json:"include,omitempty"`
+
+	// IfNoneMatch An `ETag`, a list of them, or `*`: while it is current, the answer is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
 // GetNoteParamsInclude defines parameters for GetNote.
@@ -5645,6 +5660,9 @@ type ListLinksParams struct {
 
 	// Direction Outgoing links (the default), incoming ones, or both.
 	Direction *ListLinksParamsDirection `form:"direction,omitempty" json:"direction,omitempty"`
+
+	// IfNoneMatch An `ETag`, a list of them, or `*`: while it is current, the answer is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
 // ListLinksParamsDirection defines parameters for ListLinks.

@@ -6593,6 +6593,14 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description It is the version that `If-None-Match` names. */
+        NotModified: {
+            headers: {
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
         /** @description Absent, or belongs to another (`not_found`). */
         NotFound: {
             headers: {
@@ -6818,10 +6826,15 @@ export interface components {
         erase: boolean;
         /** @description The `ETag` that must still be current, or `*`. */
         ifMatch: string;
+        /** @description An `ETag`, a list of them, or `*`: while it is current, the answer is 304. */
+        ifNoneMatch: string;
     };
     requestBodies: never;
     headers: {
-        /** @description Version of the answer; send it as `If-Match` to guard a write. */
+        /**
+         * @description Version of the note, of the block or of the set of outgoing links; send it as `If-Match` to guard a write. Links and use of a note, and
+         *     where a block is attached, are not part of it.
+         */
         ETag: string;
         /** @description Ids of the notes in the context from memory, separated by commas; the first 32. Absent if there are none. */
         "Slipbox-Citations": string;
@@ -9600,7 +9613,10 @@ export interface operations {
                 /** @description Wait, for a limited time, until this revision can be read. */
                 min_revision?: components["parameters"]["minRevision"];
             };
-            header?: never;
+            header?: {
+                /** @description An `ETag`, a list of them, or `*`: while it is current, the answer is 304. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
             path: {
                 /**
                  * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
@@ -9625,6 +9641,7 @@ export interface operations {
                     "application/json": components["schemas"]["Block"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
@@ -10709,7 +10726,10 @@ export interface operations {
     getSharedBlock: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description An `ETag`, a list of them, or `*`: while it is current, the answer is 304. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
             path: {
                 /** @description Id of a stand-alone block. */
                 block: components["parameters"]["blockPath"];
@@ -10729,6 +10749,7 @@ export interface operations {
                     "application/json": components["schemas"]["Block"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
@@ -12350,7 +12371,10 @@ export interface operations {
                 /** @description `embedding` adds the vectors of the notes. */
                 include?: components["parameters"]["include"];
             };
-            header?: never;
+            header?: {
+                /** @description An `ETag`, a list of them, or `*`: while it is current, the answer is 304. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
             path: {
                 /**
                  * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
@@ -12375,6 +12399,7 @@ export interface operations {
                     "application/json": components["schemas"]["Note"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
@@ -12665,7 +12690,10 @@ export interface operations {
                 /** @description Outgoing links (the default), incoming ones, or both. */
                 direction?: "out" | "in" | "both";
             };
-            header?: never;
+            header?: {
+                /** @description An `ETag`, a list of them, or `*`: while it is current, the answer is 304. */
+                "If-None-Match"?: components["parameters"]["ifNoneMatch"];
+            };
             path: {
                 /**
                  * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
@@ -12690,6 +12718,7 @@ export interface operations {
                     "application/json": components["schemas"]["LinkList"];
                 };
             };
+            304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
