@@ -92,66 +92,76 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 		}
 	}
 	above, err := n.HeldElsewhere(ctx, s, &c, out.Gone)
-	out.Kept = append(out.Kept, above...)
+	if err != nil {
+		return out, err
+	}
+	described, err := n.heldElsewhere(ctx, s, &c, x.touched, func(n *memory.Note) (bool, error) {
+		told, err := x.toldOf(ctx, n.ID)
+		_, lost := replay([]memory.HistoryEntry{{Note: *n}}, told, func(*memory.HistoryEntry) kept { return all })
+		return lost, err
+	})
+	for _, k := range append(above, described...) {
+		if !slices.Contains(out.Kept, k) {
+			out.Kept = append(out.Kept, k)
+		}
+	}
 	return out, err
 }
 
 // HeldElsewhere returns the relatives of a fork that hold any of some notes themselves, since a merge took it there: those that it
 // was forked from, and their other forks.
-func (n *Service) HeldElsewhere(ctx context.Context, s tenant.Scope, c *memory.Collection, notes []uuid.UUID) (out []KeptIn, err error) {
-	top := *c
-	for top.Parent != uuid.Nil {
-		v, err := n.store.OpenView(ctx, s, top.Parent.String(), memory.At{})
-		if fault.Is(err, fault.NotFound) {
-			break // it is out of reach, and so are those above it
-		}
-		if err != nil {
-			return nil, err
-		}
-		top = v.Collection
-	}
-	if top.ID == c.ID || len(notes) == 0 {
-		return nil, nil
-	}
-	tree, err := n.withForks(ctx, s, top)
-	if err != nil {
+func (n *Service) HeldElsewhere(ctx context.Context, s tenant.Scope, c *memory.Collection, notes []uuid.UUID) ([]KeptIn, error) {
+	return n.heldElsewhere(ctx, s, c, notes, func(*memory.Note) (bool, error) { return true, nil })
+}
+
+// heldElsewhere is HeldElsewhere for versions of which is is true. It opens only what has versions of the notes.
+func (n *Service) heldElsewhere(ctx context.Context, s tenant.Scope, c *memory.Collection, notes []uuid.UUID, is func(*memory.Note) (bool, error)) (out []KeptIn, err error) {
+	here, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	if err != nil || len(here.Logs()) == 1 {
 		return nil, err
 	}
-	for i := range tree {
-		r := &tree[i]
-		if r.ID == c.ID || r.Parent != uuid.Nil && r.Head == r.ParentRevision { // it has written nothing
-			continue
-		}
-		held, err := n.holds(ctx, s, r, notes)
+	views := map[uuid.UUID]*memory.View{c.ID: nil} // nil: it is not looked at again
+	for _, id := range notes {
+		found, err := allCollections(ctx, n.store, s, memory.CollectionQuery{Note: id})
 		if err != nil {
 			return nil, err
 		}
-		if held {
-			out = append(out, KeptIn{r.ID, r.Name})
+		for i := range found {
+			r := &found[i]
+			v, known := views[r.ID]
+			if known && v == nil {
+				continue
+			}
+			if !known {
+				other, err := n.store.OpenView(ctx, s, r.ID.String(), memory.At{})
+				if fault.Is(err, fault.NotFound) {
+					continue // it is gone meanwhile
+				}
+				if err != nil {
+					return nil, err
+				}
+				if _, related := memory.Shared(&here, &other); related {
+					v = &other
+				}
+				if views[r.ID] = v; v == nil {
+					continue
+				}
+			}
+			shown, err := n.store.Notes(ctx, s, *v, []uuid.UUID{id}, memory.ReadOptions{})
+			if err != nil {
+				return nil, err
+			}
+			if len(shown) == 0 || shown[0].Layer != r.ID {
+				continue
+			}
+			if held, err := is(&shown[0]); err != nil {
+				return nil, err
+			} else if held {
+				views[r.ID], out = nil, append(out, KeptIn{r.ID, r.Name})
+			}
 		}
 	}
 	return out, nil
-}
-
-// holds reports whether any of some notes is visible in a collection that has written it itself.
-func (n *Service) holds(ctx context.Context, s tenant.Scope, c *memory.Collection, notes []uuid.UUID) (bool, error) {
-	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
-	if fault.Is(err, fault.NotFound) {
-		return false, nil // it is gone meanwhile
-	}
-	if err != nil {
-		return false, err
-	}
-	for some := range slices.Chunk(notes, memory.MaxPage) {
-		found, err := n.store.Notes(ctx, s, v, some, memory.ReadOptions{})
-		if err != nil {
-			return false, err
-		}
-		if slices.ContainsFunc(found, func(n memory.Note) bool { return n.Layer == c.ID }) {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // checkErasable finds out whether a note can be erased where it is.

@@ -1,0 +1,117 @@
+package notes_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+// counting counts what is read of a store.
+type counting struct {
+	notes.Store
+	rows, opened int // rows of logs and lists; collections
+}
+
+func (c *counting) OpenView(ctx context.Context, s tenant.Scope, ref string, at memory.At) (memory.View, error) {
+	c.opened++
+	return c.Store.OpenView(ctx, s, ref, at)
+}
+
+func (c *counting) counted(fn func(memory.LogRow) error) func(memory.LogRow) error {
+	return func(r memory.LogRow) error { c.rows++; return fn(r) }
+}
+
+func (c *counting) Log(ctx context.Context, s tenant.Scope, v memory.View, layer int, after memory.Revision, embedder string, fn func(memory.LogRow) error) (memory.Revision, error) {
+	return c.Store.Log(ctx, s, v, layer, after, embedder, c.counted(fn))
+}
+
+func (c *counting) LogBegun(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, kinds []memory.Kind, embedder string, fn func(memory.LogRow) error) error {
+	return c.Store.LogBegun(ctx, s, v, after, kinds, embedder, c.counted(fn))
+}
+
+func (c *counting) ListNotes(ctx context.Context, s tenant.Scope, v memory.View, q memory.NoteQuery) ([]memory.Note, error) {
+	list, err := c.Store.ListNotes(ctx, s, v, q)
+	c.rows += len(list)
+	return list, err
+}
+
+func (c *counting) Changesets(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) ([]memory.Changeset, error) {
+	list, err := c.Store.Changesets(ctx, s, v, after, limit)
+	c.rows += len(list)
+	return list, err
+}
+
+func (c *counting) ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery) ([]memory.Job, error) {
+	list, err := c.Store.ListJobs(ctx, s, q)
+	c.rows += len(list)
+	return list, err
+}
+
+// counted returns a service whose reads are counted.
+func (d *fixture) counted() (*notes.Service, *counting) {
+	d.t.Helper()
+	all, err := policies.All()
+	d.must(err)
+	c := &counting{Store: d.store}
+	s, err := notes.New(notes.Deps{Store: c, Embedders: d.embedders, Policies: all}, notes.Config{})
+	d.must(err)
+	return s, c
+}
+
+// TestEraseReads: an erasure reads the log once, from where the note began.
+func TestEraseReads(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{memory.PolicyNone, memory.PolicyAMEM, "mem0", "mem0g", "memorybank", "memoryos", "layered", memory.PolicyMemGPT} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			d := open(t)
+			v, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: policy, Policy: policy}, memory.Request{})
+			d.must(err)
+			const before, after = 400, 20
+			ids := make([]uuid.UUID, 0, before+after)
+			for len(ids) < before+after {
+				ids = append(ids, d.add(v.Collection, fmt.Sprint("said ", len(ids))).ID)
+			}
+			service, read := d.counted()
+			_, err = service.Erase(t.Context(), d.all, policy, ids[before], notes.TakeSentences, memory.Request{})
+			d.must(err)
+			if most := 3*after + memory.MaxPage; read.rows > most { // the log, its changesets, and a page of their jobs
+				t.Errorf("%d rows were read, more than %d", read.rows, most)
+			}
+		})
+	}
+}
+
+// TestEraseOpens: an erasure in a fork opens no relative that does not hold the note.
+func TestEraseOpens(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	base := d.collection("base")
+	d.add(base, "shared")
+	at := d.view(base).At
+	fork := func(name string) memory.Collection {
+		c, err := d.store.CreateCollection(t.Context(), d.all, memory.NewCollection{Collection: memory.Collection{Name: name, Parent: base.ID, ParentRevision: at}})
+		d.must(err)
+		return c.Collection
+	}
+	opened := func(relatives int) int {
+		for i := range relatives {
+			d.add(fork(fmt.Sprint("relative ", relatives, " ", i)), "own")
+		}
+		f := fork(fmt.Sprint("fork ", relatives))
+		service, read := d.counted()
+		_, err := service.Erase(t.Context(), d.all, f.ID.String(), d.add(f, "secret").ID, notes.TakeSentences, memory.Request{})
+		d.must(err)
+		return read.opened
+	}
+	if few, many := opened(0), opened(200); many > few {
+		t.Errorf("%d collections were opened with 200 relatives, %d without", many, few)
+	}
+}
