@@ -42,7 +42,7 @@ func (n *Service) retireSome(ctx context.Context, s tenant.Scope, collection uui
 		return false, err
 	}
 	// What is a copy of an expired note goes in the same changeset, too.
-	f := finder{n, s, v, c, append(slices.Clip(supportedKinds), memory.KindNote)}
+	f := finder{n, s, v, c, append(slices.Clip(supportedKinds), memory.KindNote), nil}
 	var x consequences
 	if x.gone, err = f.supported(ctx, slices.Clone(due)); err != nil {
 		return false, err

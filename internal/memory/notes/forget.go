@@ -66,13 +66,14 @@ type finder struct {
 	c *memory.Collection
 
 	supports []memory.Kind // that go with the last of their sources
+	x        *influence    // of an erasure; nil: none
 }
 
 // consequencesOf finds what the deletion of a note changes. Of a note that is not visible, only what it has written into others is
 // left.
 func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.Collection, v memory.View, e *noteDeletion) (consequences, error) {
 	var out consequences
-	f := finder{n, s, v, c, supportedKinds}
+	f := finder{n, s, v, c, supportedKinds, e.influence}
 	if e.influence != nil {
 		f.supports = append(slices.Clip(f.supports), memory.KindNote)
 	}
@@ -338,7 +339,7 @@ func isShort(s string) bool {
 func (f *finder) supported(ctx context.Context, gone []uuid.UUID) ([]uuid.UUID, error) {
 	for from := gone; len(from) > 0; {
 		next := len(gone)
-		derived, err := f.list(ctx, memory.NoteQuery{Kinds: f.supports, Sources: from})
+		derived, err := f.learnedFrom(ctx, f.supports, from)
 		if err != nil {
 			return nil, err
 		}

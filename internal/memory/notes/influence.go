@@ -487,15 +487,15 @@ func (f *finder) writtenInto(ctx context.Context, e *noteDeletion, gone *[]uuid.
 	return out, nil
 }
 
-// unlearned finds the facts that others support too. Those that were never without what goes are added to it, and what else they come from
-// is learned again. The others are as they were before.
+// learned are the kinds of notes whose text a decision has made of their sources.
+var learned = []memory.Kind{memory.KindFact, memory.KindKnowledge, memory.KindNote}
+
+// unlearned finds what was learned from what goes, and is supported by others too. What was never without what goes is added to it, and
+// of facts what else they come from is learned again. The others are as they were before.
 func (f *finder) unlearned(ctx context.Context, x *influence, gone *[]uuid.UUID, out *inOthers) error {
-	if !f.reanalyzes(memory.KindFact) {
-		return nil
-	}
 	var edits []memory.Note
 	for known := -1; known != len(*gone); {
-		facts, err := f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFact}, Sources: *gone})
+		facts, err := f.learnedFrom(ctx, learned, *gone)
 		if err != nil {
 			return err
 		}
@@ -513,7 +513,9 @@ func (f *finder) unlearned(ctx context.Context, x *influence, gone *[]uuid.UUID,
 			} else {
 				*gone = append(*gone, facts[i].ID)
 			}
-			out.learnLost(&facts[i], before.Provenance.Sources)
+			if facts[i].Kind == memory.KindFact && f.reanalyzes(memory.KindFact) {
+				out.learnLost(&facts[i], before.Provenance.Sources)
+			}
 		}
 		if *gone, err = f.supported(ctx, *gone); err != nil {
 			return err
@@ -592,6 +594,29 @@ func learnAgain(ctx context.Context, tx memory.Tx, c *memory.Collection, ids []u
 		}
 	}
 	return nil
+}
+
+// learnedFrom returns the visible notes of some kinds that were derived from notes. Of an erasure, the logs name those that may be.
+func (f *finder) learnedFrom(ctx context.Context, kinds []memory.Kind, from []uuid.UUID) ([]memory.Note, error) {
+	if f.x == nil {
+		return f.list(ctx, memory.NoteQuery{Kinds: kinds, Sources: from})
+	}
+	var ids []uuid.UUID
+	for i := range f.v.Layers {
+		t, err := f.x.read(ctx, f, i)
+		if err != nil {
+			return nil, err
+		}
+		for _, source := range from {
+			for _, v := range t.derived[source] {
+				ids = appendNew(ids, v.Note)
+			}
+		}
+	}
+	found, err := f.n.store.Notes(ctx, f.s, f.v, ids, memory.ReadOptions{})
+	return slices.DeleteFunc(found, func(n memory.Note) bool {
+		return !slices.Contains(kinds, n.Kind) || !slices.ContainsFunc(n.Provenance.Sources, func(id uuid.UUID) bool { return slices.Contains(from, id) })
+	}), err
 }
 
 // derived returns what any version of the view was derived from a note, also indirectly: the notes that are not visible, and the summaries,
