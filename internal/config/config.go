@@ -401,19 +401,19 @@ var keyEnv = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
 const minWrappingKey = 32
 
 // Validate reports every setting that cannot work, with its name.
-//
-//nolint:gocognit // a list of conditions, one after another
 func (c Config) Validate() error {
 	var problems []error
-	report := func(name, format string, args ...any) {
-		problems = append(problems, fmt.Errorf("%s: %s", name, fmt.Sprintf(format, args...)))
+	refuse := func(wrong bool, name, format string, args ...any) {
+		if wrong {
+			problems = append(problems, fmt.Errorf("%s: %s", name, fmt.Sprintf(format, args...)))
+		}
 	}
 	checkAddr := func(name, addr string) {
 		_, port, err := net.SplitHostPort(addr)
-		if err != nil {
-			report(name, "%q is not host:port", addr)
-		} else if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", port); err != nil {
-			report(name, "%q has no port that can be: 0 to 65535", addr)
+		refuse(err != nil, name, "%q is not host:port", addr)
+		if err == nil {
+			_, err = net.DefaultResolver.LookupPort(context.Background(), "tcp", port)
+			refuse(err != nil, name, "%q has no port that can be: 0 to 65535", addr)
 		}
 	}
 	checkAddr("addr", c.Addr)
@@ -421,101 +421,47 @@ func (c Config) Validate() error {
 	if c.MetricsAddr != "" {
 		checkAddr("metrics_addr", c.MetricsAddr)
 	}
-	if c.Auth.Env != "" && !keyEnv.MatchString(c.Auth.Env) {
-		report("auth.env", "%q must be 1 to 16 lower case letters and digits", c.Auth.Env)
-	}
-	if c.Data == "" {
-		report("data", "must name a directory")
-	}
-	if c.DiskReserve != 0 && c.DiskReserve < minDiskReserve {
-		report("disk_reserve", "must be 0 (none), or %d bytes or more", minDiskReserve)
-	}
-	c.validateServers(report)
-	if c.ProfileAddr != "" && !isLoopback(c.ProfileAddr) {
-		report("profile_addr", "must be a loopback address with a port, such as 127.0.0.1:6060: profiles show what the process works on")
-	}
-	if c.StopTimeout <= 0 {
-		report("stop_timeout", "must be above 0")
-	}
-	if c.Auth.WrappingKey != "" && len(c.Auth.WrappingKey) < minWrappingKey {
-		report("auth.wrapping_key", "must have %d characters or more", minWrappingKey)
-	}
-	if c.Auth.TokenTTL < 0 || c.Auth.TokenTTL > time.Hour {
-		report("auth.token_ttl", "must be at most 1h")
-	}
-	if c.Auth.RefusalsPerAddress < 0 || c.Auth.RefusalsPerKey < 0 {
-		report("auth.refusals_per_address, auth.refusals_per_key", "must be 0 (no limit) or more")
-	}
-	if c.Index.Bytes < 1<<20 {
-		report("index.bytes", "must be 1048576 or more")
-	}
-	if !slices.Contains(search.Encodings(), c.Context.Encoding) {
-		report("context.encoding", "%q must be %s", c.Context.Encoding, wording.Or(search.Encodings()...))
-	}
-	if c.Chat.MaxChoices < 0 {
-		report("chat.max_choices", "must be 0 (no limit) or more")
-	}
-	if c.Chat.Timeout <= 0 {
-		report("chat.timeout", "must be positive")
-	}
-	if c.Chat.MaxTokens < 0 {
-		report("chat.max_tokens", "must be 0 (no limit) or more")
-	}
-	if allowed, err := outbound.ParseHosts(c.Outbound.AllowHosts...); err != nil {
-		report("outbound.allow_hosts", "%v", err)
-	} else if allowed.HasAll() {
-		report("outbound.allow_hosts", "must name hosts: * would open this network to every tenant")
-	}
-	c.Jobs.validate(report)
-	if c.Limits.JobShare < 0 || c.Limits.JobShare > 100 {
-		report("limits.job_share", "must be 1 to 100 percent, or 0 for the default")
-	}
-	if c.Limits.RequestsAtOnce < 0 {
-		report("limits.requests_at_once", "must be 1 or more, or 0 for the default")
-	}
-	if c.Limits.FloodRest < 0 || c.Limits.FloodRest > time.Second {
-		report("limits.flood_rest", "must be 0 (none) to 1s")
-	}
-	if c.SpareProcessors < 0 || c.SpareProcessors > 64 {
-		report("spare_processors", "must be 0 to 64")
-	}
-	if c.Limits.ModelTokensPerDay < 0 {
-		report("limits.model_tokens_per_day", "must be 0 or more; 0 is no limit")
-	}
-	if c.Limits.ParseSecondsPerHour < 0 {
-		report("limits.parse_seconds_per_hour", "must be 0 or more; 0 is the default")
-	}
-	if c.Limits.WaitersPerTenant < 1 {
-		report("limits.waiters_per_tenant", "must be 1 or more")
-	}
-	if c.Limits.RequestsPerMinute < 0 {
-		report("limits.requests_per_minute", "must be 0 (no limit) or more")
-	}
-	if c.Limits.RequestsPerSecond < 0 || c.Limits.QueuedJobs < 0 {
-		report("limits.requests_per_second, limits.queued_jobs", "must be 1 or more, or 0 for the default")
-	}
-	if _, err := telemetry.NewLogger(io.Discard, telemetry.LogConfig{Level: c.Log.Level}); err != nil {
-		report("log.level", "%v", err)
-	}
-	if _, err := telemetry.NewLogger(io.Discard, telemetry.LogConfig{Format: c.Log.Format}); err != nil {
-		report("log.format", "%v", err)
-	}
+	refuse(c.Auth.Env != "" && !keyEnv.MatchString(c.Auth.Env), "auth.env", "%q must be 1 to 16 lower case letters and digits", c.Auth.Env)
+	refuse(c.Data == "", "data", "must name a directory")
+	refuse(c.DiskReserve != 0 && c.DiskReserve < minDiskReserve, "disk_reserve", "must be 0 (none), or %d bytes or more", minDiskReserve)
+	c.validateServers(refuse)
+	refuse(c.ProfileAddr != "" && !isLoopback(c.ProfileAddr), "profile_addr", "must be a loopback address with a port, such as 127.0.0.1:6060: profiles show what the process works on")
+	refuse(c.StopTimeout <= 0, "stop_timeout", "must be above 0")
+	refuse(c.Auth.WrappingKey != "" && len(c.Auth.WrappingKey) < minWrappingKey, "auth.wrapping_key", "must have %d characters or more", minWrappingKey)
+	refuse(c.Auth.TokenTTL < 0 || c.Auth.TokenTTL > time.Hour, "auth.token_ttl", "must be at most 1h")
+	refuse(c.Auth.RefusalsPerAddress < 0 || c.Auth.RefusalsPerKey < 0, "auth.refusals_per_address, auth.refusals_per_key", "must be 0 (no limit) or more")
+	refuse(c.Index.Bytes < 1<<20, "index.bytes", "must be 1048576 or more")
+	refuse(!slices.Contains(search.Encodings(), c.Context.Encoding), "context.encoding", "%q must be %s", c.Context.Encoding, wording.Or(search.Encodings()...))
+	refuse(c.Chat.MaxChoices < 0, "chat.max_choices", "must be 0 (no limit) or more")
+	refuse(c.Chat.Timeout <= 0, "chat.timeout", "must be positive")
+	refuse(c.Chat.MaxTokens < 0, "chat.max_tokens", "must be 0 (no limit) or more")
+	allowed, err := outbound.ParseHosts(c.Outbound.AllowHosts...)
+	refuse(err != nil, "outbound.allow_hosts", "%v", err)
+	refuse(err == nil && allowed.HasAll(), "outbound.allow_hosts", "must name hosts: * would open this network to every tenant")
+	c.Jobs.validate(refuse)
+	refuse(c.Limits.JobShare < 0 || c.Limits.JobShare > 100, "limits.job_share", "must be 1 to 100 percent, or 0 for the default")
+	refuse(c.Limits.RequestsAtOnce < 0, "limits.requests_at_once", "must be 1 or more, or 0 for the default")
+	refuse(c.Limits.FloodRest < 0 || c.Limits.FloodRest > time.Second, "limits.flood_rest", "must be 0 (none) to 1s")
+	refuse(c.SpareProcessors < 0 || c.SpareProcessors > 64, "spare_processors", "must be 0 to 64")
+	refuse(c.Limits.ModelTokensPerDay < 0, "limits.model_tokens_per_day", "must be 0 or more; 0 is no limit")
+	refuse(c.Limits.ParseSecondsPerHour < 0, "limits.parse_seconds_per_hour", "must be 0 or more; 0 is the default")
+	refuse(c.Limits.WaitersPerTenant < 1, "limits.waiters_per_tenant", "must be 1 or more")
+	refuse(c.Limits.RequestsPerMinute < 0, "limits.requests_per_minute", "must be 0 (no limit) or more")
+	refuse(c.Limits.RequestsPerSecond < 0 || c.Limits.QueuedJobs < 0, "limits.requests_per_second, limits.queued_jobs", "must be 1 or more, or 0 for the default")
+	_, err = telemetry.NewLogger(io.Discard, telemetry.LogConfig{Level: c.Log.Level})
+	refuse(err != nil, "log.level", "%v", err)
+	_, err = telemetry.NewLogger(io.Discard, telemetry.LogConfig{Format: c.Log.Format})
+	refuse(err != nil, "log.format", "%v", err)
 	for _, err := range parts(c.HTTP.Validate()) {
 		problems = append(problems, fmt.Errorf("http.%w", err))
 	}
 	problems = append(problems, c.LLM.Validate())
 	for name, m := range c.Models {
-		switch {
-		case name != AnyModel && m.Model == "":
-			report("models."+name+".model", "is required")
-		case name == AnyModel && m.Model != "":
-			report("models."+name+".model", "is the one that a request names; leave it out")
-		case name == AnyModel && !c.LLMFor(name, nil).UsesModel():
-			report("models."+name+".base_url", "is required, unless llm.base_url is set")
-		}
-		if m.Provider != "" && m.Provider != llm.ProviderOpenAI && m.Provider != llm.ProviderOllama {
-			report("models."+name+".provider", "unknown provider %q; use %s", m.Provider, wording.Or(llm.ProviderOpenAI, llm.ProviderOllama))
-		}
+		anyModel := name == AnyModel
+		refuse(!anyModel && m.Model == "", "models."+name+".model", "is required")
+		refuse(anyModel && m.Model != "", "models."+name+".model", "is the one that a request names; leave it out")
+		refuse(anyModel && m.Model == "" && !c.LLMFor(name, nil).UsesModel(), "models."+name+".base_url", "is required, unless llm.base_url is set")
+		refuse(m.Provider != "" && m.Provider != llm.ProviderOpenAI && m.Provider != llm.ProviderOllama, "models."+name+".provider", "unknown provider %q; use %s", m.Provider, wording.Or(llm.ProviderOpenAI, llm.ProviderOllama))
 	}
 	return nameVariables(problems)
 }
@@ -523,8 +469,8 @@ func (c Config) Validate() error {
 // nameVariables adds to each problem the variables of the settings that it begins with.
 func nameVariables(problems []error) error {
 	variables := map[string]string{}
-	for name, at := range variablePaths(reflect.TypeFor[Config](), "") {
-		variables[at] = name
+	for name, f := range settingFields(reflect.TypeFor[Config](), "") {
+		variables[f.path] = name
 	}
 	var out []error
 	for _, err := range parts(errors.Join(problems...)) {
@@ -556,9 +502,9 @@ func parts(err error) (out []error) {
 }
 
 // validateServers checks the settings of Postgres and Redis.
-func (c Config) validateServers(report func(name, format string, args ...any)) {
+func (c Config) validateServers(refuse func(wrong bool, name, format string, args ...any)) {
 	for _, u := range []struct {
-		name, url string
+		name, url string // a problem does not quote the url, which may hold a password
 		schemes   []string
 	}{
 		{"database_url", c.DatabaseURL, []string{"postgres", "postgresql"}},
@@ -567,68 +513,37 @@ func (c Config) validateServers(report func(name, format string, args ...any)) {
 		{"redis_url", c.RedisURL, []string{"redis", "rediss", "unix"}},
 	} {
 		scheme, _, ok := strings.Cut(u.url, "://")
-		if u.url != "" && (!ok || !slices.Contains(u.schemes, scheme)) {
-			report(u.name, "must begin with %s://", u.schemes[0]) // the value may hold a password
-		}
+		refuse(u.url != "" && (!ok || !slices.Contains(u.schemes, scheme)), u.name, "must begin with %s://", u.schemes[0])
 	}
-	if c.RedisURL != "" && !c.Servers() {
-		report("redis_url", "needs DATABASE_URL too; unset it to run the embedded store (`gateway serve`), which needs no Redis and no worker")
-	}
-	if c.ReplicaURL != "" && !c.Servers() {
-		report("database_replica_url", "needs DATABASE_URL too, the database that it is a standby of; unset it to run the embedded store")
-	}
-	if c.Servers() && c.Auth.WrappingKey == "" {
-		report("auth.wrapping_key", "is required with DATABASE_URL, the same for every gateway and worker; `openssl rand -base64 32` makes one")
-	}
-	if modes := []string{"", "cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"}; !slices.Contains(modes, c.Database.ExecMode) {
-		report("database.exec_mode", "unknown mode %q; use %s", c.Database.ExecMode, wording.Or(modes[1:]...))
-	}
-	if c.Database.Connections < 0 || c.Database.Connections > 10_000 {
-		report("database.connections", "must be 0 (4 per CPU, at least 16) to 10000")
-	}
-	if c.Database.StatementTimeout < 0 || c.Database.LockTimeout < 0 {
-		report("database.statement_timeout, database.lock_timeout", "must not be negative")
-	}
-	if c.Redis.Prefix == "" || strings.ContainsAny(c.Redis.Prefix, "{}*?[]\\ \t\r\n") {
-		report("redis.prefix", "must be a word without spaces and without {}*?[]\\")
-	}
-	if c.Redis.CacheTTL < time.Minute {
-		report("redis.cache_ttl", "must be 1m or more")
-	}
-	if c.Redis.Timeout < time.Millisecond || c.Redis.Timeout > 10*time.Second {
-		report("redis.timeout", "must be between 1ms and 10s")
-	}
-	if c.Cache.Bytes < 0 {
-		report("cache.bytes", "must be 0 (no cache) or more")
-	}
+	refuse(c.RedisURL != "" && !c.Servers(), "redis_url", "needs DATABASE_URL too; unset it to run the embedded store (`gateway serve`), which needs no Redis and no worker")
+	refuse(c.ReplicaURL != "" && !c.Servers(), "database_replica_url", "needs DATABASE_URL too, the database that it is a standby of; unset it to run the embedded store")
+	refuse(c.Servers() && c.Auth.WrappingKey == "", "auth.wrapping_key", "is required with DATABASE_URL, the same for every gateway and worker; `openssl rand -base64 32` makes one")
+	modes := []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"}
+	refuse(c.Database.ExecMode != "" && !slices.Contains(modes, c.Database.ExecMode), "database.exec_mode", "unknown mode %q; use %s", c.Database.ExecMode, wording.Or(modes...))
+	refuse(c.Database.Connections < 0 || c.Database.Connections > 10_000, "database.connections", "must be 0 (4 per CPU, at least 16) to 10000")
+	refuse(c.Database.StatementTimeout < 0 || c.Database.LockTimeout < 0, "database.statement_timeout, database.lock_timeout", "must not be negative")
+	refuse(c.Redis.Prefix == "" || strings.ContainsAny(c.Redis.Prefix, "{}*?[]\\ \t\r\n"), "redis.prefix", "must be a word without spaces and without {}*?[]\\")
+	refuse(c.Redis.CacheTTL < time.Minute, "redis.cache_ttl", "must be 1m or more")
+	refuse(c.Redis.Timeout < time.Millisecond || c.Redis.Timeout > 10*time.Second, "redis.timeout", "must be between 1ms and 10s")
+	refuse(c.Cache.Bytes < 0, "cache.bytes", "must be 0 (no cache) or more")
 }
 
 // stages that a worker can serve.
 var stages = []string{"prepare", "decide", "task", "send"}
 
-func (j Jobs) validate(report func(name, format string, args ...any)) {
+func (j Jobs) validate(refuse func(wrong bool, name, format string, args ...any)) {
 	for _, f := range []struct {
 		name     string
 		n, least int
 	}{{"jobs.workers", j.Workers, 1}, {"jobs.prepares", j.Prepares, 0}, {"jobs.decides", j.Decides, 0}, {"jobs.tasks", j.Tasks, 1}} {
-		if f.n < f.least || f.n > 1024 {
-			report(f.name, "must be %d to 1024", f.least)
-		}
+		refuse(f.n < f.least || f.n > 1024, f.name, "must be %d to 1024", f.least)
 	}
-	if len(j.Stages) == 0 {
-		report("jobs.stages", "must name %s", wording.Or(stages...))
-	}
+	refuse(len(j.Stages) == 0, "jobs.stages", "must name %s", wording.Or(stages...))
 	for _, s := range j.Stages {
-		if !slices.Contains(stages, s) {
-			report("jobs.stages", "unknown stage %q; use %s", s, wording.Or(stages...))
-		}
+		refuse(!slices.Contains(stages, s), "jobs.stages", "unknown stage %q; use %s", s, wording.Or(stages...))
 	}
-	if j.SweepInterval < time.Second {
-		report("jobs.sweep_interval", "must be 1s or more")
-	}
-	if j.CopyBatch < 1 || j.CopyBatch > 10_000 {
-		report("jobs.copy_batch", "must be 1 to 10000")
-	}
+	refuse(j.SweepInterval < time.Second, "jobs.sweep_interval", "must be 1s or more")
+	refuse(j.CopyBatch < 1 || j.CopyBatch > 10_000, "jobs.copy_batch", "must be 1 to 10000")
 }
 
 // isLoopback reports whether an address is one that only this machine reaches.

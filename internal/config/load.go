@@ -158,7 +158,7 @@ func readEnviron(environ map[string]string, c *Config) []error {
 
 // unreadable names the variables whose values do not fit their fields. The parser's own errors name only the field.
 func unreadable(environ map[string]string) (out []error) {
-	for name, f := range settingFields(reflect.TypeFor[Config]()) {
+	for name, f := range settingFields(reflect.TypeFor[Config](), "") {
 		value, set := environ[name]
 		var want string
 		var err error
@@ -184,40 +184,25 @@ func unreadable(environ map[string]string) (out []error) {
 	return out
 }
 
-// variablePaths lists the variables of the settings, each with its path in the file.
-func variablePaths(t reflect.Type, under string) iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
+// setting is a field of the settings.
+type setting struct {
+	reflect.StructField
+	path string // in the file
+}
+
+// settingFields lists the fields of the settings that a variable sets, by variable.
+func settingFields(t reflect.Type, under string) iter.Seq2[string, setting] {
+	return func(yield func(string, setting) bool) {
 		for f := range t.Fields() {
 			at, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 			name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
 			switch {
 			case name != "":
-				if !yield(name, under+at) {
+				if !yield(name, setting{f, under + at}) {
 					return
 				}
 			case f.Type.Kind() == reflect.Struct:
-				for name, inner := range variablePaths(f.Type, under+at+".") {
-					if !yield(name, inner) {
-						return
-					}
-				}
-			}
-		}
-	}
-}
-
-// settingFields lists the fields of the settings that a variable sets, by variable.
-func settingFields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
-	return func(yield func(string, reflect.StructField) bool) {
-		for f := range t.Fields() {
-			name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
-			switch {
-			case name != "":
-				if !yield(name, f) {
-					return
-				}
-			case f.Type.Kind() == reflect.Struct:
-				for name, inner := range settingFields(f.Type) {
+				for name, inner := range settingFields(f.Type, under+at+".") {
 					if !yield(name, inner) {
 						return
 					}

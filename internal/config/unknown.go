@@ -27,7 +27,7 @@ var serviceLink = regexp.MustCompile(`_SERVICE_HOST$|_SERVICE_PORT(_[A-Z0-9_]+)?
 // that was probably meant. They are ignored, so that a typing error would not be noticed.
 func unknownVariables(environ map[string]string) (unknown []string) {
 	var valid []string
-	for name := range settingFields(reflect.TypeFor[Config]()) {
+	for name := range settingFields(reflect.TypeFor[Config](), "") {
 		valid = append(valid, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(environ)) {
