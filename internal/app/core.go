@@ -263,7 +263,7 @@ func (c *core) buildServices(m *models) error {
 		return err
 	}
 	if c.Files, err = files.New(files.Deps{
-		Store: c.Store, Notes: c.Notes, Collections: c.Collections, Recall: c.Recall, Parse: document.Child, Quota: c.quotas,
+		Store: c.Store, Notes: c.Notes, Collections: c.Collections, Recall: c.Recall, Parse: document.NewParser(document.DefaultCache()).Parse, Quota: c.quotas,
 	}, files.Config{}); err != nil {
 		return err
 	}

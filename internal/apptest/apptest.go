@@ -243,7 +243,7 @@ func build(t *testing.T, models chat.Models, change ...func(*System, *api.Deps, 
 			if b.Parsing != nil {
 				b.Parsing()
 			}
-			return parser.Extract(m, data, l)
+			return parser.Extract(m, data, l, parser.DefaultCache())
 		},
 		Quota: quotas,
 	}, files.Config{})

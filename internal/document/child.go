@@ -9,8 +9,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime/metrics"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -23,6 +25,7 @@ const childEnv = "SLIPBOX_PARSE_DOCUMENT"
 type task struct {
 	Media  Media  `json:"media"`
 	Limits Limits `json:"limits"`
+	Cache  string `json:"cache"`
 }
 
 // answer is what a parser writes to its output.
@@ -35,15 +38,42 @@ type answer struct {
 // exitMemory is the status of a parser that has grown beyond its limit.
 const exitMemory = 17
 
-// Child extracts the text of a file in a process of its own; see Extract. TooLarge too when the process was ended
+// Parser extracts the text of files in processes of its own program.
+type Parser struct {
+	cache   string
+	compile sync.Once
+}
+
+// NewParser returns a parser. The reader of PDFs is compiled once, and its machine code kept in the folder cache, which is made
+// when the first PDF comes and must not be writable by others. If it is "", or cannot be written, each PDF takes 2 s longer.
+func NewParser(cache string) *Parser { return &Parser{cache: cache} }
+
+// DefaultCache returns a folder for NewParser in the user's cache directory, or "" when the user has none.
+func DefaultCache() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "slipbox", "pdf")
+}
+
+// Parse extracts the text of a file in a process of its own; see Extract. TooLarge too when the process was ended
 // because it took too much time or memory, Invalid when it crashed.
-func Child(ctx context.Context, media Media, data []byte, l Limits) ([]string, error) {
+func (p *Parser) Parse(ctx context.Context, media Media, data []byte, l Limits) ([]string, error) {
+	if media == PDF && p.cache != "" {
+		// No file is read meanwhile: concurrent processes would each take the memory of a compiler.
+		p.compile.Do(func() { _, _ = p.run(ctx, PDF, nil, Limits{}) })
+	}
+	return p.run(ctx, media, data, l)
+}
+
+func (p *Parser) run(ctx context.Context, media Media, data []byte, l Limits) ([]string, error) {
 	l = l.OrDefault()
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "the program does not know its own file")
 	}
-	raw, err := json.Marshal(task{media, l})
+	raw, err := json.Marshal(task{media, l, p.cache})
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "encode the task")
 	}
@@ -96,8 +126,8 @@ func (w *bounded) Write(p []byte) (int, error) {
 	return w.b.Write(p)
 }
 
-// ServeChild parses and exits when this process was started by Child, and returns otherwise. Every program whose
-// process calls Child calls it first.
+// ServeChild parses and exits when this process was started by a Parser, and returns otherwise. Every program whose
+// process has a Parser calls it first.
 func ServeChild() {
 	raw := os.Getenv(childEnv)
 	if raw == "" {
@@ -117,7 +147,7 @@ func serveChild(t task, in io.Reader, out io.Writer) int {
 		return 2
 	}
 	var a answer
-	if a.Pages, err = Extract(t.Media, data, t.Limits); err != nil {
+	if a.Pages, err = Extract(t.Media, data, t.Limits, t.Cache); err != nil {
 		a.Code = fault.CodeOf(err)
 		a.Message = "the file cannot be read"
 		if f, ok := errors.AsType[*fault.Error](err); ok {

@@ -84,8 +84,8 @@ func isText(head []byte) bool {
 
 // Extract returns the text of a file by page; formats without pages have one. Every line ends with "\n" and has no
 // space behind it. Invalid with a sentence for the caller when the file cannot be read, TooLarge when it is
-// over a limit. It is for [ServeChild]: it may hang, and grow.
-func Extract(media Media, data []byte, l Limits) (pages []string, err error) {
+// over a limit. It is for [ServeChild]: it may hang, and grow. The cache is that of NewParser.
+func Extract(media Media, data []byte, l Limits, cache string) (pages []string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			pages, err = nil, fault.Wrap(fmt.Errorf("panic: %v", p), fault.Invalid, "the file is damaged")
@@ -105,7 +105,7 @@ func Extract(media Media, data []byte, l Limits) (pages []string, err error) {
 	case DOCX:
 		pages, err = fromDOCX(data, l)
 	case PDF:
-		pages, err = fromPDF(data, l)
+		pages, err = fromPDF(data, l, cache)
 	default:
 		return nil, fault.New(fault.Unsupported, "files of the type %q cannot be read", media)
 	}

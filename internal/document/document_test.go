@@ -69,7 +69,7 @@ func TestChild(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Child(t.Context(), media, c.data, Limits{})
+		got, err := NewParser(DefaultCache()).Parse(t.Context(), media, c.data, Limits{})
 		if err != nil || strings.Join(got, "|") != c.want {
 			t.Errorf("%s: %q, %v", name, strings.Join(got, "|"), err)
 		}
@@ -93,17 +93,17 @@ func TestBadFiles(t *testing.T) {
 		"no DOCX":       {DOCX, []byte("PK"), fault.Invalid},
 		"unknown":       {"image/png", []byte("x"), fault.Unsupported},
 	} {
-		if _, err := Child(t.Context(), c.media, c.data, Limits{}); !fault.Is(err, c.code) {
+		if _, err := NewParser(DefaultCache()).Parse(t.Context(), c.media, c.data, Limits{}); !fault.Is(err, c.code) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	text := bytes.Repeat([]byte("words and words\n"), 1000)
 	for name, l := range map[string]Limits{"bytes": {Bytes: 10}, "text": {Text: 1000}, "memory": {Memory: 1 << 20}, "time": {Time: time.Nanosecond}} {
-		if _, err := Child(t.Context(), Plain, text, l); !fault.Is(err, fault.TooLarge) {
+		if _, err := NewParser(DefaultCache()).Parse(t.Context(), Plain, text, l); !fault.Is(err, fault.TooLarge) {
 			t.Errorf("over the limit of %s: %v", name, err)
 		}
 	}
-	if _, err := Child(t.Context(), Plain, bytes.Repeat([]byte("a\f"), 100), Limits{Pages: 10}); !fault.Is(err, fault.TooLarge) {
+	if _, err := NewParser(DefaultCache()).Parse(t.Context(), Plain, bytes.Repeat([]byte("a\f"), 100), Limits{Pages: 10}); !fault.Is(err, fault.TooLarge) {
 		t.Errorf("over the limit of pages: %v", err)
 	}
 }
@@ -129,7 +129,7 @@ func TestScripts(t *testing.T) {
 	page := `<h1 onclick="steal()">Title</h1><a href="javascript:steal()">one</a> <a href="JaVa&#9;Script:steal()">two</a> <a href=" data:text/html,<b>steal</b>">three</a>` +
 		`<img src="x.png" onerror="steal()" alt="pic"><iframe src="steal"></iframe><svg><script>steal()</script></svg><template><p>steal</p></template><!-- steal -->` +
 		`<script src="x">steal()</script ><style>steal{}</style><object data="steal"></object><a href="https://example.com/a:b">four</a>`
-	got, err := Extract(HTML, []byte(page), Limits{})
+	got, err := Extract(HTML, []byte(page), Limits{}, "")
 	if want := "# Title\n\none two three![pic](x.png)[four](https://example.com/a:b)\n"; err != nil || len(got) != 1 || got[0] != want {
 		t.Errorf("the text is %q (%v)", got, err)
 	}
@@ -138,7 +138,7 @@ func TestScripts(t *testing.T) {
 func TestLongLines(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{strings.Repeat("字", 5_000), strings.Repeat("word ", 3_000)} {
-		got, err := Extract(Plain, []byte(line), Limits{})
+		got, err := Extract(Plain, []byte(line), Limits{}, "")
 		if err != nil {
 			t.Fatal(err)
 		}

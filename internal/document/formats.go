@@ -12,7 +12,6 @@ import (
 	"unicode"
 
 	htmltomarkdown "github.com/JohannesKaufmann/html-to-markdown/v2"
-	"github.com/ledongthuc/pdf"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
@@ -185,88 +184,4 @@ func hasAttr(e xml.StartElement, name, value string) bool {
 		}
 	}
 	return false
-}
-
-// fromPDF returns the text of each page, line by line.
-func fromPDF(data []byte, l Limits) ([]string, error) {
-	r, err := pdf.NewReader(bytes.NewReader(data), int64(len(data)))
-	if errors.Is(err, pdf.ErrInvalidPassword) {
-		return nil, fault.New(fault.Invalid, "the PDF is encrypted; upload it without a password")
-	}
-	if err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "the PDF is damaged or cut off")
-	}
-	n := r.NumPage()
-	if n > l.Pages {
-		return nil, fault.New(fault.TooLarge, "the file has more than %d pages", l.Pages)
-	}
-	tree := pageTree{left: 4*l.Pages + maxTreeDepth}
-	if !tree.sound(r.Trailer().Key("Root").Key("Pages"), 0) {
-		return nil, fault.New(fault.Invalid, "the PDF is damaged: its tree of pages has no end")
-	}
-	var pages []string
-	size := 0
-	for i := 1; i <= n; i++ {
-		text, err := pageText(r.Page(i))
-		if err != nil {
-			return nil, fault.Wrap(err, fault.Invalid, "page %d of the PDF is damaged", i)
-		}
-		if size += len(text); size > l.Text {
-			return nil, tooMuchText(l)
-		}
-		pages = append(pages, text)
-	}
-	return pages, nil
-}
-
-// maxTreeDepth is how deep the tree of a PDF's pages is at most. The parser walks it down and up without a bound.
-const maxTreeDepth = 64
-
-// pageTree walks the tree of a PDF's pages.
-type pageTree struct{ left int } // nodes that may yet be visited
-
-// sound reports whether the tree below a node has an end, and so have the parents of each page.
-func (t *pageTree) sound(node pdf.Value, depth int) bool {
-	if t.left--; t.left < 0 || depth > maxTreeDepth {
-		return false
-	}
-	if node.Key("Type").Name() != "Pages" {
-		return rooted(node)
-	}
-	kids := node.Key("Kids")
-	for i := range kids.Len() {
-		if !t.sound(kids.Index(i), depth+1) {
-			return false
-		}
-	}
-	return true
-}
-
-// rooted reports whether the parents of a page end.
-func rooted(page pdf.Value) bool {
-	for range maxTreeDepth + 2 {
-		if page.IsNull() {
-			return true
-		}
-		page = page.Key("Parent")
-	}
-	return false
-}
-
-func pageText(p pdf.Page) (string, error) {
-	if p.V.IsNull() {
-		return "", nil
-	}
-	rows, err := p.GetTextByRow()
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		for _, word := range row.Content {
-			b.WriteString(word.S)
-		}
-		b.WriteByte('\n')
-	}
-	return b.String(), nil
 }
