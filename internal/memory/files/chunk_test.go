@@ -25,7 +25,7 @@ func TestChunkBytes(t *testing.T) {
 		"a long field":        {document.CSV, "name,text\nx,\"" + strings.Repeat("z", 300_000) + "\"\n"},
 		"long words of lines": {document.Plain, strings.Repeat(strings.Repeat("c", 900)+" ", 500)},
 	} {
-		pages, err := document.Extract(c.media, []byte(c.data), document.Limits{})
+		pages, err := document.Extract(c.media, []byte(c.data), document.Limits{}, "")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
