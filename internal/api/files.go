@@ -228,9 +228,15 @@ func (h *core) listFiles(c *gin.Context) error {
 		return err
 	}
 	out := wire.FileList{Items: make([]wire.File, len(page.Items)), NextCursor: next, Revision: int64(v.At)}
+	list := make([]*files.File, len(page.Items))
 	for i := range page.Items {
-		f := files.Of(&page.Items[i].Note)
-		out.Items[i] = wireFile(&f)
+		list[i] = new(files.Of(&page.Items[i].Note))
+	}
+	if err := h.Files.MarkLost(c.Request.Context(), scope(c), v, list...); err != nil {
+		return err
+	}
+	for i := range list {
+		out.Items[i] = wireFile(list[i])
 	}
 	return replyAt(c, http.StatusOK, v.At, out)
 }

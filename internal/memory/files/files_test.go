@@ -522,13 +522,21 @@ func TestFilesWithoutJob(t *testing.T) {
 	if again := upload(c).Want(http.StatusOK); again.At("job") != nil {
 		t.Errorf("a file that waits gets another job: %s", again.Body)
 	}
+	if waits := b.Call(t, "one", "GET", c+"/files", "").Want(http.StatusOK); waits.Text("items.0.state") != "queued" {
+		t.Errorf("a file that waits: %s", waits.Body)
+	}
 	fork := "/v1/collections/" + b.Call(t, "one", "POST", c+"/clone", `{"name":"fork"}`).Want(http.StatusCreated).Text("id")
 	b.Call(t, "one", "POST", "/v1/jobs/"+made.Text("job.id")+"/cancel", "").Want(http.StatusAccepted)
 	b.RunJobs(t)
 	for _, ref := range []string{c, fork} {
+		file := b.Call(t, "one", "GET", ref+"/files/"+made.Text("file.id"), "").Want(http.StatusOK)
+		listed := b.Call(t, "one", "GET", ref+"/files", "").Want(http.StatusOK)
+		if listed.Text("items.0.state") != "failed" || file.Text("state") != "failed" || !strings.Contains(file.Text("error"), "send it again") {
+			t.Errorf("in %s: %s", ref, file.Body)
+		}
 		again := upload(ref).Want(http.StatusAccepted)
 		b.RunJobs(t)
-		file := b.Call(t, "one", "GET", ref+"/files/"+again.Text("file.id"), "").Want(http.StatusOK)
+		file = b.Call(t, "one", "GET", ref+"/files/"+again.Text("file.id"), "").Want(http.StatusOK)
 		if again.Text("file.id") != made.Text("file.id") || file.Text("state") != "ready" || file.Number("chunks") != 1 {
 			t.Errorf("in %s: %s, then %s", ref, again.Body, file.Body)
 		}

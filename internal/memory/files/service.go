@@ -612,7 +612,8 @@ func (f *Service) File(ctx context.Context, s tenant.Scope, v memory.View, id uu
 	if err != nil {
 		return File{}, err
 	}
-	return Of(&found[0]), nil
+	file := Of(&found[0])
+	return file, f.MarkLost(ctx, s, v, &file)
 }
 
 // passagesOf selects the passages of a file.

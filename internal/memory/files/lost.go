@@ -1,0 +1,57 @@
+package files
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+)
+
+const lostReason = "its job was canceled, or the file was copied before it was read: send it again"
+
+// MarkLost makes those of the files of a view failed that wait for a job which their collection does not have: it was canceled, or is
+// of the collection that they were copied from.
+func (f *Service) MarkLost(ctx context.Context, s tenant.Scope, v memory.View, list ...*File) error {
+	waiting := map[uuid.UUID]*File{}
+	var ids []uuid.UUID
+	for _, file := range list {
+		if file.waits() {
+			waiting[file.ID], ids = file, append(ids, file.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	jobs, err := f.store.ListJobs(ctx, s, memory.JobQuery{Collection: v.Collection.ID, Notes: ids, Unended: true})
+	if err != nil {
+		return err
+	}
+	ids = slices.DeleteFunc(ids, func(id uuid.UUID) bool {
+		return slices.ContainsFunc(jobs, func(j memory.Job) bool { return j.Kind == memory.JobFile && j.Note == id })
+	})
+	if len(ids) == 0 {
+		return nil
+	}
+
+	// The job of one may have ended since the view was opened.
+	now, err := f.store.OpenView(ctx, s, v.Collection.ID.String(), memory.At{})
+	if err != nil {
+		return err
+	}
+	found, err := f.store.Notes(ctx, s, now, ids, memory.ReadOptions{})
+	if err != nil {
+		return err
+	}
+	for i := range found {
+		if last := Of(&found[i]); last.waits() {
+			file := waiting[last.ID]
+			file.State, file.Error = Failed, lostReason
+		}
+	}
+	return nil
+}
+
+func (f *File) waits() bool { return f.State == Queued || f.State == Running }
