@@ -50,6 +50,8 @@ export function Shell({ signOut }: { signOut: () => void }) {
   if (list.state === 'ready') known.current = false
   else if (list.state === 'failed' && list.error instanceof SlipboxError && list.error.status === 403) known.current = true
   const operator = known.current
+  // What only a key of a tenant can use is shown once that is known, and has its place before: nothing vanishes or moves.
+  const tenants = operator === false || !operator && list.state === 'failed' ? '' : 'unseen'
   useEffect(() => setOpen(false), [route.collection, route.tab, route.note])
   useEffect(() => setBegun(false), [route.collection])
   const isOrdered = (c: Schemas['Collection']) => ordered.current?.ids.has(c.id) ?? false
@@ -73,7 +75,7 @@ export function Shell({ signOut }: { signOut: () => void }) {
         <a class="brand" href={formatRoute({})}>slipbox</a>
         <span class="grow" />
         <button type="button" class="go" aria-keyshortcuts="Control+K" onClick={() => setBox('palette')}>Go to… <kbd>Ctrl K</kbd></button>
-        {!operator && <a href={formatRoute({ users: true })} class="soft" aria-current={route.users ? 'page' : undefined}>Users</a>}
+        <a href={formatRoute({ users: true })} class={`soft ${tenants}`} aria-current={route.users ? 'page' : undefined}>Users</a>
         <a href={formatRoute({ gateway: true })} class="soft" aria-current={route.gateway ? 'page' : undefined}>Gateway</a>
         <a href="/docs" class="soft">API</a>
         <Theme />
@@ -82,7 +84,7 @@ export function Shell({ signOut }: { signOut: () => void }) {
       <nav id="tree" class={open ? 'open' : ''} aria-label="Collections">
         <div class="row between">
           <h2>Collections</h2>
-          {!operator && <button type="button" onClick={() => setCreating(true)}>New</button>}
+          <button type="button" class={tenants} onClick={() => setCreating(true)}>New</button>
         </div>
         {(collections?.length ?? 0) > 8 && (
           <input type="search" aria-label="Find a collection" placeholder="Find a title, a name or an id" value={filter} onInput={e => setFilter(e.currentTarget.value)} />

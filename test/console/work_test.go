@@ -66,7 +66,11 @@ func TestConsoleWork(t *testing.T) {
 
 	operator := command(t, g.binary, "key", "create", "--operator", "--ttl", "1h", "--data", g.data)
 	b.step("who runs the gateway sees its tenants", click(`//header//button[normalize-space()="Sign out"]`), text("API key or token"),
+		chromedp.Evaluate(`window.seen = ""; window.looking = new MutationObserver(() => {
+			for (const e of document.querySelectorAll("header a, nav button")) if (/^(Users|New)$/.test(e.textContent) && getComputedStyle(e).visibility === "visible") seen += e.textContent
+		}); looking.observe(document, {subtree: true, childList: true, attributes: true})`, nil),
 		chromedp.SendKeys(`input[name="key"]`, operator+"\r", chromedp.ByQuery), text("people"), eventually(`document.querySelector("main").innerText.split("the scope admin").length === 2`))
+	b.step("and at no time what only a tenant has", holds(`seen === "" && document.querySelectorAll(".unseen").length === 2`), chromedp.Evaluate(`looking.disconnect()`, nil))
 	b.step("and sets their limits", row("people", "Limits"), field("notes", "1000"), dialogButton("Save"), gone(`//dialog`), text("1,000 notes"))
 	b.look("tenants")
 	b.step("and is not asked again and again for what the key may not read, which would draw the page from its beginning", chromedp.Evaluate(`performance.clearResourceTimings(), document.querySelector("main .inside").dataset.kept = "yes", location.hash = "#/"`, nil),
