@@ -3,6 +3,7 @@ package filter
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -56,6 +57,8 @@ func TestMatch(t *testing.T) {
 		{`{"tags":"food"}`, false},
 		{`{"tags":["x","Food"],"kind":"message"}`, true},
 		{`{"tags":["x","Food"],"kind":"note"}`, false},
+		{`{"tags":"travel","kind":"message","category":"Trips","importance":0.5,"attributes.ok":true}`, true},
+		{`{"tags":"travel","kind":"message","category":"Trips","importance":0.5,"attributes.ok":false}`, false},
 		{`{"not":{"tags":["x","y"]}}`, true},
 		{`{"and":[{"importance":0.5},{"field":"kind","op":"eq","value":"message"}]}`, true},
 		{`{"attributes.no.such":"A"}`, false},
@@ -154,6 +157,10 @@ func nest(n int) string {
 
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
+	var fields strings.Builder
+	for i := range MaxLeaves {
+		fmt.Fprintf(&fields, `"attributes.a%d":1,`, i)
+	}
 	many := strings.TrimSuffix(strings.Repeat(`{"field":"kind","op":"exists"},`, 129), ",")
 	for _, c := range []struct {
 		in, field string
@@ -211,7 +218,8 @@ func TestParseRefuses(t *testing.T) {
 		{`{"field":"kind","op":"exists","value":null}`, "filter.value", fault.Invalid},
 		{`{"field":"attributes.x","op":"eq","value":{}}`, "filter.value", fault.Invalid},
 		{`{"field":"attributes.x","op":"lt","value":true}`, "filter.value", fault.Invalid},
-		{`{"field":"kind","op":"eq","value":"x","case":true}`, "filter", fault.Invalid},
+		{`{"field":"kind","op":"eq","value":"x","case":true}`, "filter.case", fault.Invalid},
+		{`{` + fields.String() + `"tags":"x"}`, "filter", fault.Invalid},
 		{`{"field":"kind","op":"exists","case":true}`, "filter.case", fault.Invalid},
 		{`{"field":"kind","field":"state","op":"exists"}`, "filter.field", fault.Invalid},
 		{`{"and":[{"field":"kind","op":"exists"},{"or":[{"field":"x","op":"exists"}]}]}`, "filter.and[1].or[0].field", fault.Invalid},

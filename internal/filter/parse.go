@@ -423,9 +423,8 @@ func parseMembers(raw json.RawMessage, path string) (map[string]json.RawMessage,
 			return nil, fault.InvalidField(path+"."+name, "not a usable value")
 		}
 		out[name] = body
-		// No object of the language has more than three members.
-		if len(out) > 3 {
-			return nil, fault.InvalidField(path, "want exactly one of and, or, not, or a field with op and value")
+		if len(out) > MaxLeaves {
+			return nil, fault.InvalidField(path, "more than %d conditions", MaxLeaves)
 		}
 	}
 	return out, nil
