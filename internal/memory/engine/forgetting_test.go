@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/merge"
 )
 
@@ -100,6 +101,14 @@ func (f *forgetting) shown(c uuid.UUID) map[uuid.UUID]string {
 	return out
 }
 
+// learned lists what a collection has learned.
+func (f *forgetting) learned(c uuid.UUID) (out []string) {
+	for _, n := range append(f.all(c, memory.KindFact), f.all(c, memory.KindKnowledge)...) {
+		out = append(out, n.Content)
+	}
+	return out
+}
+
 func (f *forgetting) name(c uuid.UUID) string { return fmt.Sprint("c", slices.Index(f.in, c)) }
 
 func (f *forgetting) everywhere() map[uuid.UUID]map[uuid.UUID]string {
@@ -132,6 +141,7 @@ func (f *forgetting) step() {
 	if len(ids) > 0 {
 		id = ids[f.rand.IntN(len(ids))]
 	}
+	learned := f.learned(c)
 	say := func(what string) { f.log = append(f.log, fmt.Sprintf("%s %s in %s", what, f.words[id], f.name(c))) }
 	switch f.rand.IntN(10) {
 	case 0, 1:
@@ -169,6 +179,12 @@ func (f *forgetting) step() {
 		}
 		f.settle()
 		f.same(before, uuid.Nil)
+		for _, was := range learned {
+			alone := strings.Contains(was, f.words[id]) && strings.Count(was, "zorb") == 1
+			if now := f.learned(c); alone && !slices.Contains(now, was) {
+				f.t.Errorf("%q is not learned any more, but %q", was, now)
+			}
+		}
 	case 5, 6:
 		f.forget(c, id, before)
 	case 7:
@@ -207,6 +223,16 @@ func (f *forgetting) step() {
 	f.gone()
 }
 
+// free fails the test when a text has a word that was erased.
+func (f *forgetting) free(what string, c uuid.UUID, text string) {
+	f.t.Helper()
+	for id := range f.erased {
+		if strings.Contains(text, f.words[id]) {
+			f.t.Errorf("%s was erased, and is in %s %s: %s", f.words[id], what, f.name(c), text)
+		}
+	}
+}
+
 // forget erases a note from a collection, and what is kept of it elsewhere from there.
 func (f *forgetting) forget(c, id uuid.UUID, before map[uuid.UUID]map[uuid.UUID]string) {
 	f.t.Helper()
@@ -242,6 +268,12 @@ func (f *forgetting) forget(c, id uuid.UUID, before map[uuid.UUID]map[uuid.UUID]
 // gone fails the test when something that was erased is anywhere.
 func (f *forgetting) gone() {
 	f.t.Helper()
+	for _, c := range f.in {
+		for _, h := range f.search(c, recall.Query{Text: "Where do I keep it?", K: 50}) {
+			f.free("a search of", c, fmt.Sprint(h))
+		}
+		f.free("a context of", c, fmt.Sprint(f.context(c, recall.ContextQuery{Text: "Where do I keep it?"})))
+	}
 	for id := range f.erased {
 		for _, c := range f.in {
 			for _, left := range f.traces(c, f.words[id]) {

@@ -185,8 +185,8 @@ func deleteTriples(ctx context.Context, tx memory.Tx, fact uuid.UUID) error {
 	return nil
 }
 
-// Restore makes the version that began at a revision the current one again, also of a deleted note.
-// Analysis does not run, and links stay as they are now.
+// Restore makes the version that began at a revision the current one again, also of a deleted note. With the last version of that come
+// the notes that were derived from it and deleted with it. Analysis does not run, and links stay as they are now.
 func (n *Service) Restore(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, to memory.Revision, r memory.Request) (NoteWritten, error) {
 	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
@@ -197,12 +197,21 @@ func (n *Service) Restore(ctx context.Context, s tenant.Scope, ref string, id uu
 		if err != nil {
 			return NoteWritten{}, nil, err
 		}
+		with, err := n.deletedWith(ctx, s, &c, &then)
+		if err != nil {
+			return NoteWritten{}, nil, err
+		}
 		deleted := false
 		edit := noteEdit{
 			cause: memory.CauseRestore, action: "note.restore", id: id, request: r, affectsMeaning: true,
-			change: func(_ context.Context, _ memory.Tx, old *memory.Note) (memory.Note, bool, error) {
+			change: func(ctx context.Context, tx memory.Tx, old *memory.Note) (memory.Note, bool, error) {
 				if old == nil && r.Guard != nil {
 					return memory.Note{}, false, fault.New(fault.Precondition, "the note is deleted; it has no entity tag")
+				}
+				if old == nil {
+					if err := bringBack(ctx, s, tx, &c, with); err != nil {
+						return memory.Note{}, false, err
+					}
 				}
 				deleted = old == nil
 				if old != nil { // a deleted block comes back as it was
@@ -223,6 +232,71 @@ func (n *Service) Restore(ctx context.Context, s tenant.Scope, ref string, id uu
 		}
 		return written, done, nil
 	})
+}
+
+// deletedWith returns the last versions of the notes that were derived from a note, also indirectly, and deleted with it; none if a version
+// is given that is not the last one of a deleted note.
+func (n *Service) deletedWith(ctx context.Context, s tenant.Scope, c *memory.Collection, then *memory.Note) (out []memory.Note, err error) {
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	if err != nil {
+		return nil, err
+	}
+	past, err := n.store.History(ctx, s, v, then.ID, 0, 2)
+	if err != nil || len(past) < 2 || !past[0].Note.Deleted || past[0].Note.Layer != c.ID || past[1].Note.From != then.From {
+		return nil, err
+	}
+	at := past[0].Note.From
+	before := v.Upto(at - 1)
+	var ids []uuid.UUID
+	err = n.store.LogBegun(ctx, s, v.Upto(at), at-1, nil, "", func(r memory.LogRow) error {
+		if r.Note.Deleted {
+			ids = append(ids, r.Note.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	gone, err := n.store.Notes(ctx, s, before, ids, memory.ReadOptions{Vector: true})
+	if err != nil {
+		return nil, err
+	}
+	back := []uuid.UUID{then.ID}
+	for known := 0; known != len(back); {
+		known = len(back)
+		for i := range gone {
+			if slices.ContainsFunc(gone[i].Provenance.Sources, func(id uuid.UUID) bool { return slices.Contains(back, id) }) {
+				back = appendNew(back, gone[i].ID)
+			}
+		}
+	}
+	now, err := n.store.Notes(ctx, s, v, back, memory.ReadOptions{})
+	return slices.DeleteFunc(gone, func(g memory.Note) bool {
+		return g.ID == then.ID || !slices.Contains(back, g.ID) || slices.ContainsFunc(now, isNote(g.ID))
+	}), err
+}
+
+// bringBack writes notes again, unless others have their keys.
+func bringBack(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collection, with []memory.Note) error {
+	for i := range with {
+		next := with[i].Outlives(tx.Now())
+		if old, err := readVisible(ctx, tx, next.ID); err != nil || old != nil {
+			return err
+		}
+		_, err := tx.Put(ctx, next)
+		if fault.Is(err, fault.Exists) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if job := noteJob(s, c, &next, false); job != nil {
+			if _, err := tx.Enqueue(ctx, *job); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // countUse counts one recall of a note.
