@@ -82,11 +82,7 @@ type additions struct {
 }
 
 func (s *Service) add(mode addMode) route.Handler {
-	return func(ctx context.Context, r *route.Request) (route.Reply, error) {
-		body, err := route.Bind[addBody](r)
-		if err != nil {
-			return route.Reply{}, err
-		}
+	return withBody(func(ctx context.Context, r *route.Request, body *addBody) (route.Reply, error) {
 		in, err := body.read(s.Clock())
 		if err != nil {
 			return route.Reply{}, err
@@ -125,7 +121,7 @@ func (s *Service) add(mode addMode) route.Handler {
 			return ok(accepted)
 		}
 		return ok(results{Results: out, Unread: in.unread, Unguided: w.Unguided})
-	}
+	})
 }
 
 // awaitLearned waits until the messages are learned, and returns what was. done is false when nobody waits, when it takes longer,

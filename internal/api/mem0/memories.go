@@ -2,7 +2,6 @@ package mem0
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,9 +19,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
-
-// memoryID returns the id of the path. Text that is not an id counts as absent.
-func memoryID(r *route.Request) (uuid.UUID, error) { return parseID(r.Param("memory_id")) }
 
 func parseID(text string) (uuid.UUID, error) {
 	const textLength = 36
@@ -64,21 +60,14 @@ func (s *Service) read(ctx context.Context, scope tenant.Scope, c *memory.Collec
 	return found.Note, err
 }
 
-func (s *Service) get(ctx context.Context, r *route.Request) (route.Reply, error) {
-	id, err := memoryID(r)
-	if err != nil {
-		return route.Reply{}, err
-	}
+func (s *Service) get(ctx context.Context, r *route.Request, id uuid.UUID) (route.Reply, error) {
 	var out Memory
-	err = s.holding(ctx, r.Scope, id, func(c *memory.Collection) error {
+	err := s.holding(ctx, r.Scope, id, func(c *memory.Collection) error {
 		n, err := s.read(ctx, r.Scope, c, id)
 		out = render(c.External, &n)
 		return err
 	})
-	if err != nil {
-		return route.Reply{}, err
-	}
-	return ok(out)
+	return answer(out, err)
 }
 
 type updateBody struct {
@@ -143,11 +132,7 @@ func (s *Service) change(ctx context.Context, scope tenant.Scope, id uuid.UUID, 
 	return out, err
 }
 
-func (s *Service) update(ctx context.Context, r *route.Request) (route.Reply, error) {
-	id, err := memoryID(r)
-	if err != nil {
-		return route.Reply{}, err
-	}
+func (s *Service) update(ctx context.Context, r *route.Request, id uuid.UUID) (route.Reply, error) {
 	body, err := route.Bind[updateBody](r)
 	if err != nil {
 		return route.Reply{}, err
@@ -157,28 +142,29 @@ func (s *Service) update(ctx context.Context, r *route.Request) (route.Reply, er
 		return route.Reply{}, err
 	}
 	out, err := s.change(ctx, r.Scope, id, p, r.Conditions)
-	if err != nil {
-		return route.Reply{}, err
-	}
-	return ok(struct {
+	return answer(struct {
 		Memory
 		Message string `json:"message"`
-	}{out, "Memory updated successfully!"})
+	}{out, "Memory updated successfully!"}, err)
 }
 
 // deleteMemory deletes a memory, or erases it and what was derived from it. It returns the notes that may still say it.
 func (s *Service) deleteMemory(ctx context.Context, scope tenant.Scope, id uuid.UUID, erase bool, q memory.Request) (said []uuid.UUID, err error) {
 	err = s.holding(ctx, scope, id, func(c *memory.Collection) error {
-		if erase {
-			out, err := s.Notes.Erase(ctx, scope, c.ID.String(), id, notes.TakeSentences, q)
-			said = out.Said
-			return err
-		}
-		out, err := s.Notes.DeleteWith(ctx, scope, c.ID.String(), id, notes.TakeSentences, q)
-		said = out.Said
+		said, err = s.deleteIn(ctx, scope, c.ID.String(), id, erase, q)
 		return err
 	})
 	return said, err
+}
+
+// deleteIn is deleteMemory of a note of a collection.
+func (s *Service) deleteIn(ctx context.Context, scope tenant.Scope, ref string, id uuid.UUID, erase bool, q memory.Request) ([]uuid.UUID, error) {
+	if erase {
+		out, err := s.Notes.Erase(ctx, scope, ref, id, notes.TakeSentences, q)
+		return out.Said, err
+	}
+	out, err := s.Notes.DeleteWith(ctx, scope, ref, id, notes.TakeSentences, q)
+	return out.Said, err
 }
 
 // deletedMessage is the message of a deletion, with the ids of the notes that may still say what was deleted.
@@ -197,16 +183,9 @@ func deletedMessage(done string, said []uuid.UUID) message {
 // erases reports whether a request asks to remove every version.
 func erases(r *route.Request) bool { return r.Query.Get("erase") == "true" }
 
-func (s *Service) remove(ctx context.Context, r *route.Request) (route.Reply, error) {
-	id, err := memoryID(r)
-	if err != nil {
-		return route.Reply{}, err
-	}
+func (s *Service) remove(ctx context.Context, r *route.Request, id uuid.UUID) (route.Reply, error) {
 	said, err := s.deleteMemory(ctx, r.Scope, id, erases(r), r.Conditions)
-	if err != nil {
-		return route.Reply{}, err
-	}
-	return ok(deletedMessage("Memory deleted successfully!", said))
+	return answer(deletedMessage("Memory deleted successfully!", said), err)
 }
 
 type batchBody struct {
@@ -290,12 +269,9 @@ func (s *Service) removeAll(ctx context.Context, r *route.Request) (route.Reply,
 			return route.Reply{}, malformed("filters.%s: is not known; a deletion names the metadata as such", clip.Runes(name, 40))
 		}
 	}
-	homes := c.homes()
-	if slices.ContainsFunc(homes, memory.External.IsZero) {
-		return route.Reply{}, errNoEntity()
-	}
-	if len(homes) > memory.MaxUnion {
-		return route.Reply{}, malformed("filters: name %d entities; at most %d are deleted together", len(homes), memory.MaxUnion)
+	homes, err := homesOf(c, "deleted")
+	if err != nil {
+		return route.Reply{}, err
 	}
 	for _, home := range homes {
 		if len(unknown(c)) > 0 {
@@ -347,7 +323,7 @@ func (s *Service) removeMatching(ctx context.Context, r *route.Request, home mem
 				return err
 			}
 			for _, id := range ids {
-				if err := s.deleteIn(ctx, r, ref, id); err != nil && !fault.Is(err, fault.NotFound) {
+				if _, err := s.deleteIn(ctx, r.Scope, ref, id, erases(r), memory.Request{}); err != nil && !fault.Is(err, fault.NotFound) {
 					return err
 				}
 			}
@@ -357,16 +333,6 @@ func (s *Service) removeMatching(ctx context.Context, r *route.Request, home mem
 		}
 	}
 	return nil
-}
-
-// deleteIn deletes a note of a collection, or erases it where the request says so.
-func (s *Service) deleteIn(ctx context.Context, r *route.Request, ref string, id uuid.UUID) error {
-	if erases(r) {
-		_, err := s.Notes.Erase(ctx, r.Scope, ref, id, notes.TakeSentences, memory.Request{})
-		return err
-	}
-	_, err := s.Notes.Delete(ctx, r.Scope, ref, id, memory.Request{})
-	return err
 }
 
 // historyEntry is a change of a memory.
@@ -387,13 +353,9 @@ type historyEntry struct {
 }
 
 // history answers the texts that a memory had, oldest first, also of a deleted one.
-func (s *Service) history(ctx context.Context, r *route.Request) (route.Reply, error) {
-	id, err := memoryID(r)
-	if err != nil {
-		return route.Reply{}, err
-	}
+func (s *Service) history(ctx context.Context, r *route.Request, id uuid.UUID) (route.Reply, error) {
 	var out []historyEntry
-	err = s.holding(ctx, r.Scope, id, func(c *memory.Collection) error {
+	err := s.holding(ctx, r.Scope, id, func(c *memory.Collection) error {
 		v, err := s.Recall.Open(ctx, r.Scope, c.ID.String(), nil, 0)
 		if err != nil {
 			return err
@@ -408,10 +370,7 @@ func (s *Service) history(ctx context.Context, r *route.Request) (route.Reply, e
 		out = historyOf(c.External, id, page.Items, page.Next > 0)
 		return nil
 	})
-	if err != nil {
-		return route.Reply{}, err
-	}
-	return ok(out)
+	return answer(out, err)
 }
 
 // historyOf returns versions, newest first, as changes of the text, oldest first. cut says that older versions were left
@@ -457,5 +416,3 @@ func historyOf(of memory.External, id uuid.UUID, versions []memory.HistoryEntry,
 	}
 	return out
 }
-
-var _ json.Unmarshaler = (*nullable.Nullable[object])(nil)

@@ -91,15 +91,24 @@ type selection struct {
 	of map[uuid.UUID]memory.External
 }
 
-// find returns what a condition selects. What does not exist, or is not reached, has no memories. Malformed when the
-// condition names nobody, or too many.
-func (s *Service) find(ctx context.Context, scope tenant.Scope, c condition) (*selection, error) {
+// homesOf returns the homes of what a condition selects, of which something is done together.
+func homesOf(c condition, done string) ([]memory.External, error) {
 	homes := c.homes()
 	if slices.ContainsFunc(homes, memory.External.IsZero) {
 		return nil, errNoEntity()
 	}
 	if len(homes) > memory.MaxUnion {
-		return nil, malformed("filters: name %d entities; at most %d are read together", len(homes), memory.MaxUnion)
+		return nil, malformed("filters: name %d entities; at most %d are %s together", len(homes), memory.MaxUnion, done)
+	}
+	return homes, nil
+}
+
+// find returns what a condition selects. What does not exist, or is not reached, has no memories. Malformed when the
+// condition names nobody, or too many.
+func (s *Service) find(ctx context.Context, scope tenant.Scope, c condition) (*selection, error) {
+	homes, err := homesOf(c, "read")
+	if err != nil {
+		return nil, err
 	}
 	out := &selection{of: map[uuid.UUID]memory.External{}}
 	groups := map[string]*group{}
@@ -240,11 +249,7 @@ func (b *readBody) condition() (condition, error) {
 
 // search answers a search.
 func (s *Service) search(as shape) route.Handler {
-	return func(ctx context.Context, r *route.Request) (route.Reply, error) {
-		body, err := route.Bind[readBody](r)
-		if err != nil {
-			return route.Reply{}, err
-		}
+	return withBody(func(ctx context.Context, r *route.Request, body *readBody) (route.Reply, error) {
 		if strings.TrimSpace(body.Query) == "" {
 			return route.Reply{}, malformed("query: must not be blank")
 		}
@@ -266,7 +271,7 @@ func (s *Service) search(as shape) route.Handler {
 			return route.Reply{}, err
 		}
 		return reply(as, body.OutputFormat, found, body.Fields)
-	}
+	})
 }
 
 // searchGroups searches each collection that a condition selects, and returns the best of all.
@@ -302,13 +307,10 @@ func (s *Service) searchGroups(ctx context.Context, scope tenant.Scope, c condit
 // reply answers memories in a shape, with only some of their fields if they are given.
 func reply(as shape, format *string, found []Memory, names []string) (route.Reply, error) {
 	list, err := project(found, names)
-	if err != nil {
-		return route.Reply{}, err
-	}
 	if as == shapeByFormat && (format == nil || *format != "v1.1") {
-		return ok(list)
+		return answer(list, err)
 	}
-	return ok(map[string]any{"results": list})
+	return answer(map[string]any{"results": list}, err)
 }
 
 // project returns memories with only some of their fields, and always the id.
@@ -364,21 +366,22 @@ func pageOf[T any](all []T, page, size int) []T {
 
 // list answers the memories that a body selects, newest first.
 func (s *Service) list(as shape) route.Handler {
-	return func(ctx context.Context, r *route.Request) (route.Reply, error) {
-		body, err := route.Bind[readBody](r)
-		if err != nil {
-			return route.Reply{}, err
-		}
-		for name, to := range map[string]*any{"page": &body.Page, "page_size": &body.PageSize} {
-			if r.Query.Has(name) {
-				*to = json.Number(r.Query.Get(name))
-			}
-		}
+	return withBody(func(ctx context.Context, r *route.Request, body *readBody) (route.Reply, error) {
+		fromQuery(r, map[string]*any{"page": &body.Page, "page_size": &body.PageSize})
 		c, err := body.condition()
 		if err != nil {
 			return route.Reply{}, err
 		}
-		return s.replyList(ctx, r, as, &body, c)
+		return s.replyList(ctx, r, as, body, c)
+	})
+}
+
+// fromQuery sets the numbers that a query has.
+func fromQuery(r *route.Request, numbers map[string]*any) {
+	for name, to := range numbers {
+		if r.Query.Has(name) {
+			*to = json.Number(r.Query.Get(name))
+		}
 	}
 }
 
@@ -390,11 +393,7 @@ func (s *Service) listByQuery(as shape) route.Handler {
 			return route.Reply{}, err
 		}
 		body := readBody{OutputFormat: new(r.Query.Get("output_format"))}
-		for name, to := range map[string]*any{"page": &body.Page, "page_size": &body.PageSize, "top_k": &body.TopK, "limit": &body.Limit} {
-			if r.Query.Has(name) {
-				*to = json.Number(r.Query.Get(name))
-			}
-		}
+		fromQuery(r, map[string]*any{"page": &body.Page, "page_size": &body.PageSize, "top_k": &body.TopK, "limit": &body.Limit})
 		return s.replyList(ctx, r, as, &body, c)
 	}
 }
@@ -433,7 +432,7 @@ func (s *Service) replyList(ctx context.Context, r *route.Request, as shape, bod
 	}
 	var all []recallNote
 	now := s.Clock()
-	err = s.eachOf(ctx, r.Scope, sel, func(g *group) filter.Expr { return g.memories() }, func(v *memory.View, n *memory.Note) error {
+	err = s.eachOf(ctx, r.Scope, sel, func(v *memory.View, n *memory.Note) error {
 		if end, ok := memory.ExpiryOf(n.Attributes); (!ok || end.After(now)) && len(all) < maxListed {
 			all = append(all, recallNote{n, v.Collection.External})
 		}
@@ -454,10 +453,7 @@ func (s *Service) replyList(ctx context.Context, r *route.Request, as shape, bod
 		return reply(as, body.OutputFormat, found, body.Fields)
 	}
 	list, err := project(found, body.Fields)
-	if err != nil {
-		return route.Reply{}, err
-	}
-	return ok(listedOf(r, list, len(all), page, size))
+	return answer(listedOf(r, list, len(all), page, size), err)
 }
 
 // recallNote is a note with the ids of its collection.
@@ -475,15 +471,15 @@ func pageAddress(r *route.Request, page, size int) *string {
 	return new(r.Path + "?" + query.Encode())
 }
 
-// eachOf calls fn for the notes of a selection that match, collection by collection, newest first.
-func (s *Service) eachOf(ctx context.Context, scope tenant.Scope, sel *selection, which func(*group) filter.Expr, fn func(v *memory.View, n *memory.Note) error) error {
+// eachOf calls fn for the memories of a selection, collection by collection, newest first.
+func (s *Service) eachOf(ctx context.Context, scope tenant.Scope, sel *selection, fn func(v *memory.View, n *memory.Note) error) error {
 	for _, g := range sel.groups {
 		for _, ref := range g.refs {
 			v, err := s.Recall.Open(ctx, scope, ref, nil, 0)
 			if err != nil {
 				return err
 			}
-			if err := s.eachNote(ctx, scope, v, which(g), func(n *memory.Note) error { return fn(&v, n) }); err != nil {
+			if err := s.eachNote(ctx, scope, v, g.memories(), func(n *memory.Note) error { return fn(&v, n) }); err != nil {
 				return err
 			}
 		}

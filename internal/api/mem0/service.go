@@ -48,8 +48,8 @@ func (s *Service) Handlers() map[string]route.Handler {
 		"mem0SearchV3": s.search(shapeResults), "mem0SearchV1": s.search(shapeByFormat), "mem0SearchV2": s.search(shapeByFormat), "mem0SearchOSS": s.search(shapeResults),
 		"mem0ListV3": s.list(shapePage), "mem0ListV2": s.list(shapeByFormat), "mem0ListV1": s.listByQuery(shapeByFormat), "mem0ListOSS": s.listByQuery(shapeResults),
 
-		"mem0Get": s.get, "mem0Update": s.update, "mem0Delete": s.remove, "mem0History": s.history,
-		"mem0GetOSS": s.get, "mem0UpdateOSS": s.update, "mem0DeleteOSS": s.remove, "mem0HistoryOSS": s.history,
+		"mem0Get": onMemory(s.get), "mem0Update": onMemory(s.update), "mem0Delete": onMemory(s.remove), "mem0History": onMemory(s.history),
+		"mem0GetOSS": onMemory(s.get), "mem0UpdateOSS": onMemory(s.update), "mem0DeleteOSS": onMemory(s.remove), "mem0HistoryOSS": onMemory(s.history),
 		"mem0DeleteAll": s.removeAll, "mem0DeleteAllOSS": s.removeAll,
 		"mem0BatchUpdate": s.updateMany, "mem0BatchDelete": s.removeMany,
 
@@ -87,6 +87,36 @@ func forbidden(context.Context, *route.Request) (route.Reply, error) {
 
 // ok answers 200.
 func ok(body any) (route.Reply, error) { return route.Reply{Status: http.StatusOK, Body: body}, nil }
+
+// answer answers 200, unless an error says that there is nothing to answer.
+func answer(body any, err error) (route.Reply, error) {
+	if err != nil {
+		return route.Reply{}, err
+	}
+	return ok(body)
+}
+
+// onMemory returns the handler of an operation on the memory of its path. Text that is not an id counts as absent.
+func onMemory(next func(ctx context.Context, r *route.Request, id uuid.UUID) (route.Reply, error)) route.Handler {
+	return func(ctx context.Context, r *route.Request) (route.Reply, error) {
+		id, err := parseID(r.Param("memory_id"))
+		if err != nil {
+			return route.Reply{}, err
+		}
+		return next(ctx, r, id)
+	}
+}
+
+// withBody returns the handler of an operation that takes its body.
+func withBody[T any](next func(ctx context.Context, r *route.Request, body *T) (route.Reply, error)) route.Handler {
+	return func(ctx context.Context, r *route.Request) (route.Reply, error) {
+		body, err := route.Bind[T](r)
+		if err != nil {
+			return route.Reply{}, err
+		}
+		return next(ctx, r, &body)
+	}
+}
 
 // message is an answer that only says that something was done.
 type message struct {
