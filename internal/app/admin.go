@@ -109,20 +109,8 @@ func (a *Admin) CreateTenant(ctx context.Context, name string) (tenant.Tenant, e
 
 // Tenants lists every tenant, by name.
 func (a *Admin) Tenants(ctx context.Context) ([]tenant.Tenant, error) {
-	const page = 200
-	var out []tenant.Tenant
-	after := ""
-	for {
-		part, err := a.tenants.List(ctx, a.op, after, page)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, part...)
-		if len(part) < page {
-			return out, nil
-		}
-		after = part[len(part)-1].Name
-	}
+	return allPages(func(after string, limit int) ([]tenant.Tenant, error) { return a.tenants.List(ctx, a.op, after, limit) },
+		func(t *tenant.Tenant) string { return t.Name })
 }
 
 // SuspendTenant disables every key and token of a tenant until ResumeTenant.
@@ -204,9 +192,9 @@ func (a *Admin) Keys(ctx context.Context, tenantRef string) ([]TenantKey, error)
 			return nil, err
 		}
 		tenants = all
-		platform, err := allKeys(func(after uuid.UUID, limit int) ([]auth.Key, error) {
+		platform, err := allPages(func(after uuid.UUID, limit int) ([]auth.Key, error) {
 			return a.auth.Keys.ListOperator(ctx, a.op, after, limit)
-		})
+		}, keyID)
 		if err != nil {
 			return nil, err
 		}
@@ -216,9 +204,9 @@ func (a *Admin) Keys(ctx context.Context, tenantRef string) ([]TenantKey, error)
 	}
 	for _, t := range tenants {
 		s := wholeTenant(t.ID, operatorCLI)
-		keys, err := allKeys(func(after uuid.UUID, limit int) ([]auth.Key, error) {
+		keys, err := allPages(func(after uuid.UUID, limit int) ([]auth.Key, error) {
 			return a.auth.Keys.List(ctx, s, auth.KeyQuery{After: after, Limit: limit})
-		})
+		}, keyID)
 		if err != nil {
 			return nil, err
 		}
@@ -229,11 +217,12 @@ func (a *Admin) Keys(ctx context.Context, tenantRef string) ([]TenantKey, error)
 	return out, nil
 }
 
-// allKeys reads all pages of a list of keys.
-func allKeys(read func(after uuid.UUID, limit int) ([]auth.Key, error)) ([]auth.Key, error) {
+func keyID(k *auth.Key) uuid.UUID { return k.ID }
+
+// allPages reads all pages of a list. Each begins after the cursor of the last item before.
+func allPages[T, C any](read func(after C, limit int) ([]T, error), cursor func(*T) C) (out []T, err error) {
 	const page = 200
-	var out []auth.Key
-	var after uuid.UUID
+	var after C
 	for {
 		part, err := read(after, page)
 		if err != nil {
@@ -243,7 +232,7 @@ func allKeys(read func(after uuid.UUID, limit int) ([]auth.Key, error)) ([]auth.
 		if len(part) < page {
 			return out, nil
 		}
-		after = part[len(part)-1].ID
+		after = cursor(&part[len(part)-1])
 	}
 }
 

@@ -69,9 +69,9 @@ func (g *Gateway) replaceKey(ctx context.Context, k auth.NewKey) (auth.CreatedKe
 	if err != nil {
 		return auth.CreatedKey{}, err
 	}
-	keys, err := allKeys(func(after uuid.UUID, limit int) ([]auth.Key, error) {
+	keys, err := allPages(func(after uuid.UUID, limit int) ([]auth.Key, error) {
 		return g.Auth.Keys.List(ctx, s, auth.KeyQuery{After: after, Limit: limit})
-	})
+	}, keyID)
 	if err != nil {
 		return auth.CreatedKey{}, err
 	}

@@ -52,21 +52,13 @@ func (c *claims) MarshalJSON() ([]byte, error) {
 	if c.tenant != uuid.Nil {
 		owner = c.tenant.String()
 	}
-	agent := ""
-	if c.agent != uuid.Nil {
-		agent = c.agent.String()
-	}
-	grant := ""
-	if c.grant != uuid.Nil {
-		grant = c.grant.String()
-	}
 	return json.Marshal(struct {
 		Issuer    string              `json:"iss"`
 		Audience  string              `json:"aud"`
 		Subject   string              `json:"sub"`
 		Tenant    string              `json:"tenant"`
-		Agent     string              `json:"agent,omitempty"`
-		Grant     string              `json:"grant,omitempty"`
+		Agent     uuid.UUID           `json:"agent,omitzero"`
+		Grant     uuid.UUID           `json:"grant,omitzero"`
 		External  map[string]string   `json:"external,omitempty"`
 		Scopes    []tenant.Permission `json:"scopes"`
 		IssuedAt  int64               `json:"iat"`
@@ -74,7 +66,7 @@ func (c *claims) MarshalJSON() ([]byte, error) {
 		Expires   int64               `json:"exp"`
 		ID        string              `json:"jti"`
 	}{
-		c.issuer, c.audience, subjectKind + c.key.String(), owner, agent, grant, c.limit.IDs(), c.scopes,
+		c.issuer, c.audience, subjectKind + c.key.String(), owner, c.agent, c.grant, c.limit.IDs(), c.scopes,
 		c.issuedAt.Unix(), c.notBefore.Unix(), c.expires.Unix(), c.id.String(),
 	})
 }

@@ -87,10 +87,7 @@ func (k *Keys) generate(tenantID uuid.UUID, name string, ttl time.Duration, limi
 	if err != nil {
 		return Key{}, keyText{}, fault.Wrap(err, fault.Internal, "cannot generate the id of the key")
 	}
-	text, err := newKeyText(k.cfg.Env, tenantID, id)
-	if err != nil {
-		return Key{}, keyText{}, fault.Wrap(err, fault.Internal, "cannot generate the secret of the key")
-	}
+	text := newKeyText(k.cfg.Env, tenantID, id)
 	key := Key{ID: id, Tenant: tenantID, Name: name, Prefix: text.prefix(), Hash: text.hash(limit), CreatedAt: k.now(), Limit: limit}
 	if ttl > 0 {
 		key.ExpiresAt = key.CreatedAt.Add(ttl)

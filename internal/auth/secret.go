@@ -29,17 +29,13 @@ func SecretFile(path string) ([]byte, error) {
 }
 
 func makeSecretFile(path string) error {
-	secret, err := newSecret()
-	if err != nil {
-		return err
-	}
 	// CreateTemp creates files with mode 0600.
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return fmt.Errorf("create the token secret: %w", err)
 	}
 	defer os.Remove(tmp.Name()) //nolint:errcheck // a leftover file holds an unused secret
-	_, err = tmp.Write(secret)
+	_, err = tmp.Write(newSecret())
 	err = errors.Join(err, tmp.Sync(), tmp.Close())
 	if err == nil {
 		err = os.Link(tmp.Name(), path)

@@ -144,13 +144,7 @@ func at(named func(*call) (string, url.Values, error), run func(c *call, path st
 
 // body returns the arguments that are fields of the body.
 func (c *call) body() ([]byte, error) {
-	out := map[string]json.RawMessage{}
-	for name, v := range c.args {
-		if c.tool.inBody[name] {
-			out[name] = v
-		}
-	}
-	return json.Marshal(out)
+	return json.Marshal(c.fields())
 }
 
 // addQuery adds the arguments that are parameters of the query.
