@@ -117,24 +117,16 @@ func (h *core) attachedTo(c *gin.Context, ids []uuid.UUID) (map[uuid.UUID][]uuid
 
 // wireBlocks returns blocks with the collections that show them, as far as the caller may read that.
 func (h *core) wireBlocks(c *gin.Context, page []memory.Note) ([]wire.Block, error) {
-	ids := make([]uuid.UUID, len(page))
-	for i := range page {
-		ids[i] = page[i].ID
-	}
-	attached, err := h.attachedTo(c, ids)
+	attached, err := h.attachedTo(c, each(page, func(b *memory.Note) uuid.UUID { return b.ID }))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]wire.Block, 0, len(page))
-	for i := range page {
-		b := block.Of(&page[i])
+	return each(page, func(n *memory.Note) wire.Block {
+		b := block.Of(n)
 		shown := wireBlock(&b)
-		if shown.Attached = attached[b.ID]; shown.Attached == nil {
-			shown.Attached = []uuid.UUID{}
-		}
-		out = append(out, shown)
-	}
-	return out, nil
+		shown.Attached = nonNilList(attached[b.ID])
+		return shown
+	}), nil
 }
 
 func wireBlock(b *block.Block) wire.Block {

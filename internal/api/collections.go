@@ -56,10 +56,7 @@ func (h *core) listCollections(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	out := wire.CollectionList{Items: make([]wire.Collection, 0, len(page))}
-	for i := range page {
-		out.Items = append(out.Items, wireCollection(&page[i].Collection, page[i].Counts))
-	}
+	out := wire.CollectionList{Items: each(page, func(v *notes.CollectionView) wire.Collection { return wireCollection(&v.Collection, v.Counts) })}
 	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
 		return err
 	}

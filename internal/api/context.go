@@ -58,10 +58,7 @@ func (h *core) buildContext(c *gin.Context) error {
 
 // citedNotes renders the notes that a context shows.
 func (h *core) citedNotes(c *gin.Context, v memory.View, cited []memory.Note, fields noteFields) ([]wire.HitNote, error) {
-	views := make([]recall.NoteView, len(cited))
-	for i := range cited {
-		views[i].Note = cited[i]
-	}
+	views := each(cited, func(n *memory.Note) recall.NoteView { return recall.NoteView{Note: *n} })
 	if fields.hasUse() {
 		var err error
 		if views, err = h.Recall.Views(c.Request.Context(), scope(c), v, cited); err != nil {
@@ -94,9 +91,7 @@ func wireContext(built *recall.Context) wire.ContextAnswer {
 }
 
 func wireCitations(in []recall.Citation) []wire.Citation {
-	out := make([]wire.Citation, 0, len(in))
-	for _, c := range in {
-		out = append(out, wire.Citation{Note: c.Note, Revision: int64(c.Revision), Confidence: c.Confidence, Sources: c.Sources, File: wire.Optional(c.File), Page: wire.Optional(c.Page)})
-	}
-	return out
+	return each(in, func(c *recall.Citation) wire.Citation {
+		return wire.Citation{Note: c.Note, Revision: int64(c.Revision), Confidence: c.Confidence, Sources: c.Sources, File: wire.Optional(c.File), Page: wire.Optional(c.Page)}
+	})
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -136,9 +137,7 @@ func (s *Server) mountCore(deps Core) error {
 	if err := deps.check(); err != nil {
 		return err
 	}
-	if deps.Waiters == 0 {
-		deps.Waiters = 64
-	}
+	deps.Waiters = cmp.Or(deps.Waiters, 64)
 	h := &core{Server: s, Core: deps, waiting: newGate(deps.Waiters), following: newGate(deps.Waiters), talking: newGate(maxChats), began: s.now()}
 	handlers := map[string]handler{
 		"findCollection":        h.findCollection,

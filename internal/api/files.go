@@ -99,30 +99,21 @@ func (h *core) replyFolder(c *gin.Context, status int, v *notes.CollectionView) 
 
 // wireFolders returns folders with the collections that they are attached to.
 func (h *core) wireFolders(c *gin.Context, page []notes.CollectionView) ([]wire.Folder, error) {
-	ids := make([]uuid.UUID, len(page))
-	for i := range page {
-		ids[i] = page[i].Collection.ID
-	}
-	attached, err := h.attachedTo(c, ids)
+	attached, err := h.attachedTo(c, each(page, func(v *notes.CollectionView) uuid.UUID { return v.Collection.ID }))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]wire.Folder, 0, len(page))
-	for i := range page {
-		it := &page[i].Collection
+	return each(page, func(v *notes.CollectionView) wire.Folder {
+		it := &v.Collection
 		f := wire.Folder{
 			ID: it.ID, Name: it.Name, DisplayName: wire.Optional(it.DisplayName), Agent: wire.Optional(it.AgentName), Embedder: it.Embedder,
-			Attached: attached[it.ID], CreatedAt: wire.Time(it.CreatedAt),
+			Attached: nonNilList(attached[it.ID]), CreatedAt: wire.Time(it.CreatedAt),
 		}
-		if f.Attached == nil {
-			f.Attached = []uuid.UUID{}
+		if v.Counts != nil {
+			f.Files = int(v.Counts.Kinds[memory.KindFile])
 		}
-		if page[i].Counts != nil {
-			f.Files = int(page[i].Counts.Kinds[memory.KindFile])
-		}
-		out = append(out, f)
-	}
-	return out, nil
+		return f
+	}), nil
 }
 
 // placeOf returns the collection of the path, or its folder.

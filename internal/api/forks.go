@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -28,10 +29,7 @@ func (h *core) diffCollection(c *gin.Context, ref string) error {
 	if in.At, err = h.Clone.RevisionOf(ctx, s, ref, "at", query(c).Get("at")); err != nil {
 		return err
 	}
-	against := in.Against
-	if against == "" {
-		against = ref
-	}
+	against := cmp.Or(in.Against, ref)
 	if in.AgainstAt, err = h.Clone.RevisionOf(ctx, s, against, "against_at", query(c).Get("against_at")); err != nil {
 		return err
 	}
@@ -150,11 +148,9 @@ type conflictsError struct {
 func (e *conflictsError) Unwrap() error { return e.error }
 
 func wireConflicts(conflicts []merge.Conflict) []wire.MergeConflict {
-	out := make([]wire.MergeConflict, 0, len(conflicts))
-	for _, x := range conflicts {
-		out = append(out, wire.MergeConflict{Note: x.Note, Field: x.Field, Base: x.Base, Ours: x.Ours, Theirs: x.Theirs})
-	}
-	return out
+	return each(conflicts, func(x *merge.Conflict) wire.MergeConflict {
+		return wire.MergeConflict{Note: x.Note, Field: x.Field, Base: x.Base, Ours: x.Ours, Theirs: x.Theirs}
+	})
 }
 
 func (h *core) rollbackCollection(c *gin.Context, ref string, body wire.RollbackRequest) error {

@@ -35,10 +35,7 @@ func (h *core) listJobs(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	out := wire.JobList{Items: make([]wire.Job, 0, len(jobs))}
-	for i := range jobs {
-		out.Items = append(out.Items, wireJob(&jobs[i], h.now()))
-	}
+	out := wire.JobList{Items: each(jobs, func(j *memory.Job) wire.Job { return wireJob(j, h.now()) })}
 	if out.NextCursor, err = h.nextCursor(c, next); err != nil {
 		return err
 	}

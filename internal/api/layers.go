@@ -64,9 +64,7 @@ func wireLayerHits(hits []recall.LayerHit, combined, explain bool) []wire.Recall
 		h := &hits[i]
 		item := wire.RecalledItem{Note: wireNoteView(h.Note, false), Layer: wire.LayerName(h.Layer), Score: h.Score}
 		if combined {
-			for _, l := range h.Layers {
-				item.Layers = append(item.Layers, wire.LayerName(l))
-			}
+			item.Layers = named[wire.LayerName](h.Layers)
 		}
 		if explain && h.Explain != nil {
 			for _, p := range h.Explain.Signals {
@@ -84,14 +82,13 @@ func (h *core) listLayers(c *gin.Context, v memory.View) error {
 	if err != nil {
 		return err
 	}
-	out := wire.LayerList{Items: make([]wire.LayerState, 0, len(states)), Revision: int64(v.At)}
-	for _, st := range states {
-		out.Items = append(out.Items, wire.LayerState{
+	items := each(states, func(st *recall.LayerState) wire.LayerState {
+		return wire.LayerState{
 			Layer: wire.LayerName(st.Layer), Count: st.Count, Capacity: wire.Optional(st.Capacity),
 			Oldest: wire.OptionalTime(st.Oldest), Newest: wire.OptionalTime(st.Newest), Contested: wire.Optional(st.Contested),
-		})
-	}
-	return replyAt(c, http.StatusOK, v.At, out)
+		}
+	})
+	return replyAt(c, http.StatusOK, v.At, wire.LayerList{Items: items, Revision: int64(v.At)})
 }
 
 // conflictsOf returns the pairs of facts that disagree: of each subject and relation the older with each newer one.

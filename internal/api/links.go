@@ -38,10 +38,9 @@ func (h *core) putLinks(c *gin.Context, ref string, id uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	in := make([]notes.LinkInput, 0, len(body.Links))
-	for _, l := range body.Links {
-		in = append(in, notes.LinkInput{Target: l.Target, Relation: valueOr(l.Relation, ""), Confidence: l.Confidence, Attributes: l.Attributes})
-	}
+	in := each(body.Links, func(l *wire.LinkInput) notes.LinkInput {
+		return notes.LinkInput{Target: l.Target, Relation: valueOr(l.Relation, ""), Confidence: l.Confidence, Attributes: l.Attributes}
+	})
 	set, err := h.Notes.PutLinks(c.Request.Context(), scope(c), ref, id, in, conditions(c))
 	if err != nil {
 		return err

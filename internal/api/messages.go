@@ -378,11 +378,8 @@ func (h *core) listMessages(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	out := wire.MessageList{Items: make([]wire.StoredMessage, 0, len(page.Items)), NextCursor: next, Revision: int64(v.At)}
-	for i := range page.Items {
-		out.Items = append(out.Items, wireMessage(&page.Items[i].Note))
-	}
-	return replyAt(c, http.StatusOK, v.At, out)
+	items := each(page.Items, func(n *recall.NoteView) wire.StoredMessage { return wireMessage(&n.Note) })
+	return replyAt(c, http.StatusOK, v.At, wire.MessageList{Items: items, NextCursor: next, Revision: int64(v.At)})
 }
 
 // messageFilter returns the filter for role, session, from and to.

@@ -34,17 +34,10 @@ func (h *core) listPolicies(c *gin.Context) error {
 }
 
 func wireReading(r memory.Reading) wire.PolicyReading {
-	out := wire.PolicyReading{
-		Kinds: make([]wire.Kind, 0, len(r.Kinds)), Pinned: make([]wire.Kind, 0, len(r.Pinned)), Recent: r.Recent, K: wire.Optional(r.K),
+	return wire.PolicyReading{
+		Kinds: named[wire.Kind](r.Kinds), Pinned: each(r.Pinned, func(p *memory.Pin) wire.Kind { return wire.Kind(p.Kind) }), Recent: r.Recent, K: wire.Optional(r.K),
 		ByDate: r.ByDate, Graph: r.Graph, Messages: r.Messages, ExpandLinks: r.ExpandLinks, PieceChars: r.PieceChars,
 	}
-	for _, k := range r.Kinds {
-		out.Kinds = append(out.Kinds, wire.Kind(k))
-	}
-	for _, p := range r.Pinned {
-		out.Pinned = append(out.Pinned, wire.Kind(p.Kind))
-	}
-	return out
 }
 
 func (h *core) getCosts(c *gin.Context, ref string) error {

@@ -49,11 +49,9 @@ func wireNoteView(v *recall.NoteView, embedding bool) wire.Note {
 }
 
 func wireNoteLinks(links []memory.Link) []wire.NoteLink {
-	out := make([]wire.NoteLink, 0, len(links))
-	for _, l := range links {
-		out = append(out, wire.NoteLink{Target: l.Target, Relation: l.Relation, Confidence: l.Confidence})
-	}
-	return out
+	return each(links, func(l *memory.Link) wire.NoteLink {
+		return wire.NoteLink{Target: l.Target, Relation: l.Relation, Confidence: l.Confidence}
+	})
 }
 
 func wireLinks(links []memory.Link) []wire.Link {
@@ -108,11 +106,9 @@ func wireCollection(c *memory.Collection, counts *memory.Counts) wire.Collection
 }
 
 func wireLayers(layers []memory.Layer) []wire.Layer {
-	out := make([]wire.Layer, 0, len(layers))
-	for _, l := range layers {
-		out = append(out, wire.Layer{Collection: l.Collection, Revision: int64(l.Bound)})
-	}
-	return out
+	return each(layers, func(l *memory.Layer) wire.Layer {
+		return wire.Layer{Collection: l.Collection, Revision: int64(l.Bound)}
+	})
 }
 
 func wireIndex(i recall.IndexState) *wire.IndexState {

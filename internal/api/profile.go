@@ -166,9 +166,7 @@ func (h *core) getProfile(c *gin.Context, v memory.View) error {
 
 // wireDimensions returns the findings of a profile.
 func wireDimensions(list []tiers.Dimension) []wire.ProfileDimension {
-	out := make([]wire.ProfileDimension, 0, len(list))
-	for _, d := range list {
-		out = append(out, wire.ProfileDimension{Name: d.Name, Level: wire.ProfileDimensionLevel(d.Level), Evidence: append([]string{}, d.Evidence...)})
-	}
-	return out
+	return each(list, func(d *tiers.Dimension) wire.ProfileDimension {
+		return wire.ProfileDimension{Name: d.Name, Level: wire.ProfileDimensionLevel(d.Level), Evidence: append([]string{}, d.Evidence...)}
+	})
 }

@@ -67,6 +67,9 @@ func each[T, W any](list []T, fn func(*T) W) []W {
 	return out
 }
 
+// named returns names as those of another type.
+func named[W, T ~string](list []T) []W { return each(list, func(name *T) W { return W(*name) }) }
+
 // valueOr returns *p, or def if p is nil.
 func valueOr[T any](p *T, def T) T {
 	if p == nil {

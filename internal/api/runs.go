@@ -315,10 +315,9 @@ func (h *core) postResults(c *gin.Context, ref string) error {
 		defer leave()
 	}
 
-	answers := make([]agent.CallAnswer, len(body.Results))
-	for i, x := range body.Results {
-		answers[i] = agent.CallAnswer{Call: x.Call, Result: x.Result, Error: x.Error, Approve: x.Approve}
-	}
+	answers := each(body.Results, func(x *wire.CallResult) agent.CallAnswer {
+		return agent.CallAnswer{Call: x.Call, Result: x.Result, Error: x.Error, Approve: x.Approve}
+	})
 	run, revision, err := h.Agent.Submit(ctx, s, ref, id, answers)
 	if err != nil {
 		return err
@@ -375,12 +374,10 @@ func wireRun(r *agent.Run) wire.Run {
 }
 
 func wireWaitingCalls(open []memory.Review) []wire.WaitingCall {
-	out := make([]wire.WaitingCall, len(open))
-	for i := range open {
-		r, call := &open[i], open[i].Call()
-		out[i] = wire.WaitingCall{ID: r.ID, Run: call.Run, Tool: call.Tool, Arguments: argumentsOf(call), Answer: answerTo(call), CreatedAt: wire.Time(r.CreatedAt)}
-	}
-	return out
+	return each(open, func(r *memory.Review) wire.WaitingCall {
+		call := r.Call()
+		return wire.WaitingCall{ID: r.ID, Run: call.Run, Tool: call.Tool, Arguments: argumentsOf(call), Answer: answerTo(call), CreatedAt: wire.Time(r.CreatedAt)}
+	})
 }
 
 // answerTo says what a call waits for.

@@ -404,10 +404,7 @@ func wireHit(hit *recall.Hit, q *recall.Query, fields noteFields) (wire.Hit, err
 		w.Exchange = append(w.Exchange, one)
 	}
 	w.IsNeighbor = &hit.IsNeighbor
-	w.Sources = make([]wire.HitSources, 0, len(hit.Sources))
-	for _, source := range hit.Sources {
-		w.Sources = append(w.Sources, wire.HitSources(source))
-	}
+	w.Sources = named[wire.HitSources](hit.Sources)
 	return w, nil
 }
 

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -317,13 +319,8 @@ func (s *Server) mountOperation(doc *document, operationID string, h handler) er
 
 // mountAll mounts handlers and reports all problems together.
 func (s *Server) mountAll(handlers map[string]handler) error {
-	ids := make([]string, 0, len(handlers))
-	for id := range handlers {
-		ids = append(ids, id)
-	}
-	sort.Strings(ids)
-	errs := make([]error, 0, len(ids))
-	for _, id := range ids {
+	var errs []error
+	for _, id := range slices.Sorted(maps.Keys(handlers)) {
 		errs = append(errs, s.mount(id, handlers[id]))
 	}
 	return errors.Join(errs...)

@@ -44,9 +44,8 @@ func (h *core) getMainContext(c *gin.Context, v memory.View) error {
 	if err != nil {
 		return err
 	}
-	out := wire.MainContext{Window: m.Window, Used: m.Used, Parts: make([]wire.MainPart, 0, len(m.Parts))}
-	for _, p := range m.Parts {
-		out.Parts = append(out.Parts, wire.MainPart{Part: wire.MainPartPart(p.Name), Tokens: p.Tokens})
-	}
-	return replyAt(c, http.StatusOK, v.At, out)
+	parts := each(m.Parts, func(p *agent.Part) wire.MainPart {
+		return wire.MainPart{Part: wire.MainPartPart(p.Name), Tokens: p.Tokens}
+	})
+	return replyAt(c, http.StatusOK, v.At, wire.MainContext{Window: m.Window, Used: m.Used, Parts: parts})
 }

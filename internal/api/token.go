@@ -35,14 +35,12 @@ func (h *access) getJWKS(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	out := wire.JWKS{Keys: make([]wire.JWK, 0, len(set.Keys))}
-	for _, k := range set.Keys {
-		out.Keys = append(out.Keys, wire.JWK{
-			Kty: wire.JWKKty(k.KeyType), Crv: wire.JWKCrv(k.Curve), Kid: k.KeyID, Alg: wire.JWKAlg(k.Algorithm), Use: wire.JWKUse(k.Use), X: k.X,
-		})
-	}
 	c.Header("Cache-Control", jwksMaxAge)
-	return reply(c, http.StatusOK, out)
+	return reply(c, http.StatusOK, wire.JWKS{Keys: each(set.Keys, func(k *auth.JWK) wire.JWK {
+		return wire.JWK{
+			Kty: wire.JWKKty(k.KeyType), Crv: wire.JWKCrv(k.Curve), Kid: k.KeyID, Alg: wire.JWKAlg(k.Algorithm), Use: wire.JWKUse(k.Use), X: k.X,
+		}
+	})})
 }
 
 // scopeNames keeps nil, which means all scopes, apart from an empty list, which is refused.
@@ -50,17 +48,7 @@ func scopeNames(in []wire.Scope) []string {
 	if in == nil {
 		return nil
 	}
-	out := make([]string, 0, len(in))
-	for _, s := range in {
-		out = append(out, string(s))
-	}
-	return out
+	return named[string](in)
 }
 
-func wireScopes(in []tenant.Permission) []wire.Scope {
-	out := make([]wire.Scope, 0, len(in))
-	for _, p := range in {
-		out = append(out, wire.Scope(p))
-	}
-	return out
-}
+func wireScopes(in []tenant.Permission) []wire.Scope { return named[wire.Scope](in) }

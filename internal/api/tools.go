@@ -115,25 +115,14 @@ func (h *core) replyTool(c *gin.Context, status int, t *memory.OwnTool) error {
 
 // wireTools returns tools with the collections that show them, as far as the caller may read that.
 func (h *core) wireTools(c *gin.Context, page []memory.OwnTool) ([]wire.OwnTool, error) {
-	ids := make([]uuid.UUID, len(page))
-	for i := range page {
-		ids[i] = page[i].ID
-	}
-	attached, err := h.attachedTo(c, ids)
+	attached, err := h.attachedTo(c, each(page, func(t *memory.OwnTool) uuid.UUID { return t.ID }))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]wire.OwnTool, 0, len(page))
-	for i := range page {
-		t := &page[i]
-		w := wire.OwnTool{
+	return each(page, func(t *memory.OwnTool) wire.OwnTool {
+		return wire.OwnTool{
 			ID: t.ID, Name: t.Name, Description: t.Spec.Description, Parameters: t.Spec.Parameters,
-			Attached: attached[t.ID], CreatedAt: wire.Time(t.CreatedAt), UpdatedAt: wire.Time(t.UpdatedAt),
+			Attached: nonNilList(attached[t.ID]), CreatedAt: wire.Time(t.CreatedAt), UpdatedAt: wire.Time(t.UpdatedAt),
 		}
-		if w.Attached == nil {
-			w.Attached = []uuid.UUID{}
-		}
-		out = append(out, w)
-	}
-	return out, nil
+	}), nil
 }

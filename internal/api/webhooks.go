@@ -101,11 +101,7 @@ func (h *core) retryDelivery(c *gin.Context) error {
 }
 
 func eventNames(events []wire.WebhookEvent) *[]string {
-	out := make([]string, len(events))
-	for i, e := range events {
-		out[i] = string(e)
-	}
-	return &out
+	return new(named[string](events))
 }
 
 func wireWebhook(w *memory.Webhook, secret string) wire.Webhook {
@@ -114,10 +110,7 @@ func wireWebhook(w *memory.Webhook, secret string) wire.Webhook {
 	if len(events) == 0 {
 		events = hooks.Events()
 	}
-	out.Events = make([]wire.WebhookEvent, len(events))
-	for i, e := range events {
-		out.Events[i] = wire.WebhookEvent(e)
-	}
+	out.Events = named[wire.WebhookEvent](events)
 	if secret != "" {
 		out.Secret = &secret
 	}

@@ -9,7 +9,7 @@ func Budgets() map[string]int {
 		"internal/cli":                              7060,
 		"internal/app":                              4090,
 		"internal/config":                           920,
-		"internal/api":                              10690,
+		"internal/api":                              10600,
 		"internal/api/mem0":                         2770,
 		"internal/api/table":                        100,
 		"internal/api/docs":                         750,
