@@ -53,8 +53,8 @@ func Budgets() map[string]int {
 		"internal/store":                            7780,
 		"internal/store/sqlite":                     5850,
 		"internal/store/postgres":                   6315,
-		"internal/llm":                              5195,
-		"internal/analyst":                          1830,
+		"internal/llm":                              5190,
+		"internal/analyst":                          1827,
 		"internal/redis":                            1200,
 		"internal/cache":                            790,
 		"internal/encoder":                          2950,
@@ -85,8 +85,8 @@ func Budgets() map[string]int {
 		"internal/telemetry":                        750,
 		"migrations":                                120,
 		"api":                                       110,
-		"internal/eval":                             9740,
-		"tools":                                     3227,
+		"internal/eval":                             9735,
+		"tools":                                     3221,
 		"docs":                                      60,
 	}
 }

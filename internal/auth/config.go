@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -90,9 +91,7 @@ func (c Config) withDefaults() (Config, error) {
 	if len(c.Secret) < minSecret {
 		errs = append(errs, fmt.Errorf("auth: Secret must have at least %d bytes", minSecret))
 	}
-	if c.StatusSize == 0 {
-		c.StatusSize = 10_000
-	}
+	c.StatusSize = cmp.Or(c.StatusSize, 10_000)
 	if c.StatusSize < 0 {
 		errs = append(errs, errors.New("auth: StatusSize must be positive"))
 	}

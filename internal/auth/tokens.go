@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -74,9 +75,7 @@ func (t *Tokens) Exchange(ctx context.Context, p Principal, r TokenRequest) (Tok
 	if p.ByToken {
 		return Token{}, fault.New(fault.Forbidden, "a token cannot be exchanged for another; send the API key")
 	}
-	if r.TTL == 0 {
-		r.TTL = t.cfg.TokenTTL
-	}
+	r.TTL = cmp.Or(r.TTL, t.cfg.TokenTTL)
 	if r.TTL < time.Second || r.TTL > MaxTokenTTL {
 		return Token{}, fault.InvalidField("ttl_seconds", "must be between 1 and %d", int64(MaxTokenTTL/time.Second))
 	}

@@ -1,11 +1,13 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,11 +31,7 @@ type storedMessage struct {
 }
 
 func (m *storedMessage) rendered() string {
-	who := m.Name
-	if who == "" {
-		who = m.Role
-	}
-	return "[" + m.OccurredAt.UTC().Format(sessionTime) + "] " + who + ": " + m.Content
+	return "[" + m.OccurredAt.UTC().Format(sessionTime) + "] " + cmp.Or(m.Name, m.Role) + ": " + m.Content
 }
 
 // newest reads messages of a collection, the newest first, until enough returns true.
@@ -129,9 +127,7 @@ func (h *history) retrieve(ctx context.Context, _ *Question, budget int) (out re
 			return retrieved{}, nil
 		}
 	}
-	for i, j := 0, len(texts)-1; i < j; i, j = i+1, j-1 {
-		texts[i], texts[j] = texts[j], texts[i]
-	}
+	slices.Reverse(texts)
 	out.text, out.tokens, out.took = strings.Join(texts, "\n"), tokens, time.Since(start)
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -225,10 +226,7 @@ func (c *Client) answer(ctx context.Context, collection, text string) (run paged
 	if err := c.do(ctx, http.MethodPost, path+"/events", map[string]any{"content": text, "wait": "done"}, &run); err != nil {
 		return run, err
 	}
-	id := run.ID
-	if id == "" {
-		id = run.Run
-	}
+	id := cmp.Or(run.ID, run.Run)
 	for run.State != "done" && run.State != "failed" && run.State != "cancelled" {
 		if err := pause(ctx); err != nil {
 			return run, err

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -125,10 +126,7 @@ func Open(bounds []Bound) (*View, error) {
 		}
 		v.terms += vis.terms
 	}
-	for l := range langs {
-		v.langs = append(v.langs, l)
-	}
-	slices.Sort(v.langs)
+	v.langs = slices.Sorted(maps.Keys(langs))
 	return v, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -355,12 +356,7 @@ func refuses(f *failure, words ...string) bool {
 		text += " " + *api.Param
 	}
 	text = strings.ToLower(text)
-	for _, w := range words {
-		if strings.Contains(text, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
 // reply is one answer of a model, unchecked.

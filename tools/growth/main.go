@@ -9,6 +9,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -170,9 +171,7 @@ func (b *bench) times(f Figure, n int, fn func(i int) error) error {
 }
 
 func (b *bench) add(f Figure) {
-	if f.Who == "" {
-		f.Who = "slipbox"
-	}
+	f.Who = cmp.Or(f.Who, "slipbox")
 	b.result.Figures = append(b.result.Figures, f)
 	if f.Unit != "" {
 		logf("%s: %s, %d notes: %.4g %s", f.Who, f.What, f.Notes, f.Value, f.Unit)

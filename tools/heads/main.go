@@ -28,6 +28,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -158,14 +159,7 @@ func run(data, begin, write string) error {
 	return os.WriteFile(write, head.quantize().Bytes(), 0o644) //nolint:gosec // a file of the repository
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	var out []string
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 //go:embed plain.tsv
 var plain string
