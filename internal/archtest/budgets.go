@@ -65,7 +65,7 @@ func Budgets() map[string]int {
 		"internal/filter":                           1114,
 		"internal/text":                             3100,
 		"internal/when":                             550,
-		"internal/document":                         850,
+		"internal/document":                         1000,
 		"internal/cpus":                             40,
 		"internal/fair":                             450,
 		"internal/app/command":                      140,

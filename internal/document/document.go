@@ -61,7 +61,7 @@ func MediaOf(name string, head []byte) (Media, error) {
 		return PDF, nil
 	case strings.HasPrefix(start, "<!doctype html"), strings.HasPrefix(start, "<html"):
 		return HTML, nil
-	case isText(head):
+	case isText(head), isUTF16(head):
 		return Plain, nil
 	}
 	return "", fault.New(fault.Unsupported, "the file is none of .txt, .md, .html, .csv, .docx and .pdf")
@@ -97,7 +97,9 @@ func Extract(media Media, data []byte, l Limits, cache string) (pages []string, 
 	}
 	switch media {
 	case Plain, Markdown:
-		pages, err = plain(data)
+		var text string
+		text, err = decode(data, nil)
+		pages = strings.Split(text, "\f")
 	case HTML:
 		pages, err = fromHTML(data)
 	case CSV:
@@ -131,15 +133,6 @@ func Extract(media Media, data []byte, l Limits, cache string) (pages []string, 
 
 func tooMuchText(l Limits) error {
 	return fault.New(fault.TooLarge, "the file has more than %d bytes of text", l.Text)
-}
-
-// plain reads UTF-8, with or without a byte order mark.
-func plain(data []byte) ([]string, error) {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if !utf8.Valid(data) {
-		return nil, fault.New(fault.Invalid, "the text is not UTF-8")
-	}
-	return strings.Split(string(data), "\f"), nil
 }
 
 // maxLine is how many characters a line has before it continues in the next one.
