@@ -707,13 +707,13 @@ func TestMem0Erases(t *testing.T) {
 		},
 		"a filter": func(t *testing.T, _ []string) {
 			t.Helper()
-			callMem0(t, b, "one", "DELETE", `/v1/memories/?user_id=a-filter&filters={"metadata":{"k":1}}&erase=true`, "").Want(200)
+			callMem0(t, b, "one", "DELETE", `/v1/memories/?user_id=a-filter&filters={"metadata":{"k.v":9007199254740993}}&erase=true`, "").Want(200)
 		},
 	} {
 		user := strings.ReplaceAll(name, " ", "-")
 		var ids []string
 		for _, said := range []string{"The code of the safe is 4711.", "The code of the shed is 4712."} {
-			got := callMem0(t, b, "one", "POST", "/memories", `{"messages":[{"role":"user","content":"`+said+`"}],"user_id":"`+user+`","metadata":{"k":1}}`).Want(200)
+			got := callMem0(t, b, "one", "POST", "/memories", `{"messages":[{"role":"user","content":"`+said+`"}],"user_id":"`+user+`","metadata":{"k.v":9007199254740993}}`).Want(200)
 			ids = append(ids, got.Text("results.0.id"))
 		}
 		remove(t, ids)

@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -428,7 +429,8 @@ func noteFilters(t *testing.T, w *world) {
 		{Content: "full", Kind: memory.KindFact, Tags: []string{"a", "B", "a b"}, Keywords: []string{"k"}, Category: "Trips", Importance: 0.5, OccurredAt: day, State: memory.StateEvolved,
 			Attributes: map[string]any{"s": "x", "n": 0.1, "big": 9007199254740993.0, "t": true, "f": false, "l": []any{"x", 2.0, true, []any{"deep"}}, "o": map[string]any{"x": "x", "p": map[string]any{"q": "x"}}, "e": []any{}, "z": nil}},
 		{Content: "odd", Tags: []string{"\x01", `"`, ""}, Category: "tri", Importance: 1, OccurredAt: day.Add(time.Microsecond), Provenance: by("ada"),
-			Attributes: map[string]any{"s": "1", "n": "0.1", "t": "true", "l": "x", "a.b": "dot", "big": json.Number("9007199254740993"), "e": json.Number("9.007199254740993e15"), `b\`: "back", "ü": "u", "o": []any{map[string]any{"x": "x"}}, `q"q`: "quote"}},
+			Attributes: map[string]any{"s": "1", "n": "0.1", "t": "true", "l": "x", "a.b": "dot", "big": json.Number("9007199254740993"), "e": json.Number("9.007199254740993e15"), `b\`: "back", "ü": "u", "u\u0308": "nfd", "$.n": "path",
+				"least": math.SmallestNonzeroFloat64, "most": json.Number("12345678901234567890123"), "zero": math.Copysign(0, -1), "o": []any{map[string]any{"x": "x"}}, `q"q`: "quote"}},
 		{Content: "other", Tags: []string{"b"}, Keywords: []string{"K", "k2"}, Importance: 0.30000000000000004, Category: "日本", Provenance: by("Ada\"?"), Attributes: map[string]any{"s": "", "n": -1.0, "t": false}},
 	}
 	for i := range notes {
@@ -444,7 +446,8 @@ func noteFilters(t *testing.T, w *world) {
 		"attributes.s": {`"x"`, `"X"`, `"1"`, `1`, `""`}, "attributes.n": {`0.1`, `"0.1"`, `-1`}, "attributes.big": {`9007199254740993`, `9007199254740992`, `9007199254740994`}, "attributes.a": {`"dot"`}, "attributes.a.b": {`"dot"`},
 		`attributes.a\\.b`: {`"dot"`}, `attributes.b\\\\`: {`"back"`}, "attributes.t": {`true`, `false`, `"true"`},
 		"attributes.l": {`"x"`, `2`, `true`, `"deep"`}, "attributes.o": {`"x"`}, "attributes.o.x": {`"x"`}, "attributes.o.p.q": {`"x"`}, "attributes.e": {`"x"`, `9007199254740993`, `9007199254740992`}, "attributes.z": {`"x"`},
-		"attributes.ü": {`"u"`, `"U"`}, `attributes.q\"q`: {`"quote"`}, "attributes.none": {`"x"`},
+		"attributes.ü": {`"u"`, `"U"`}, "attributes.u\u0308": {`"nfd"`, `"u"`}, `attributes.$\\.n`: {`"path"`}, "attributes.$.n": {`"path"`},
+		"attributes.least": {`5e-324`, `0`, `1e-400`}, "attributes.most": {`1.2345678901234567890123e22`, `1.2345678901234567890124e22`}, "attributes.zero": {`0`, `-0`}, `attributes.q\"q`: {`"quote"`}, "attributes.none": {`"x"`},
 	}
 	for field, list := range values {
 		leaves = append(leaves, `{"field":"`+field+`","op":"exists"}`, `{"field":"`+field+`","op":"exists","value":false}`)
