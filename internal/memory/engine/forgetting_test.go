@@ -51,7 +51,7 @@ func TestForgetting(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, options{heuristic: true, policy: policy})
 				f := &forgetting{
-					world: w, rand: rand.New(rand.NewPCG(first+uint64(seed), 1)), in: []uuid.UUID{w.c.ID}, //nolint:gosec // a test repeats its draws
+					world: w, rand: rand.New(rand.NewPCG(first+uint64(seed), 1)), in: []uuid.UUID{w.c.ID},
 					words: map[uuid.UUID]string{}, erased: map[uuid.UUID]bool{}, tail: map[uuid.UUID]map[uuid.UUID]memory.Revision{},
 				}
 				for range 4 {

@@ -205,21 +205,8 @@ func (n *Service) Restore(ctx context.Context, s tenant.Scope, ref string, id uu
 		edit := noteEdit{
 			cause: memory.CauseRestore, action: "note.restore", id: id, request: r, affectsMeaning: true,
 			change: func(ctx context.Context, tx memory.Tx, old *memory.Note) (memory.Note, bool, error) {
-				if old == nil && r.Guard != nil {
-					return memory.Note{}, false, fault.New(fault.Precondition, "the note is deleted; it has no entity tag")
-				}
-				if old == nil {
-					if err := bringBack(ctx, s, tx, &c, with); err != nil {
-						return memory.Note{}, false, err
-					}
-				}
 				deleted = old == nil
-				if old != nil { // a deleted block comes back as it was
-					if err := block.CheckNote(old.Kind); err != nil {
-						return memory.Note{}, false, err
-					}
-				}
-				return then.Outlives(n.clock()), false, nil
+				return then.Outlives(n.clock()), false, checkRestored(ctx, s, tx, &c, old, with, r.Guard)
 			},
 		}
 		written, done, err := n.edit(ctx, s, &c, edit)
@@ -234,6 +221,18 @@ func (n *Service) Restore(ctx context.Context, s tenant.Scope, ref string, id uu
 	})
 }
 
+// checkRestored refuses what cannot be restored: a deleted note has no entity tag, and a visible block changes in its own way. With a
+// deleted note it writes the others again.
+func checkRestored(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collection, old *memory.Note, with []memory.Note, g memory.Guard) error {
+	switch {
+	case old != nil: // a deleted block comes back as it was
+		return block.CheckNote(old.Kind)
+	case g != nil:
+		return fault.New(fault.Precondition, "the note is deleted; it has no entity tag")
+	}
+	return bringBack(ctx, s, tx, c, with)
+}
+
 // deletedWith returns the last versions of the notes that were derived from a note, also indirectly, and deleted with it; none if a version
 // is given that is not the last one of a deleted note.
 func (n *Service) deletedWith(ctx context.Context, s tenant.Scope, c *memory.Collection, then *memory.Note) (out []memory.Note, err error) {
@@ -242,6 +241,9 @@ func (n *Service) deletedWith(ctx context.Context, s tenant.Scope, c *memory.Col
 		return nil, err
 	}
 	past, err := n.store.History(ctx, s, v, then.ID, 0, 2)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
 	if err != nil || len(past) < 2 || !past[0].Note.Deleted || past[0].Note.Layer != c.ID || past[1].Note.From != then.From {
 		return nil, err
 	}
@@ -261,19 +263,24 @@ func (n *Service) deletedWith(ctx context.Context, s tenant.Scope, c *memory.Col
 	if err != nil {
 		return nil, err
 	}
+	var others []uuid.UUID // that it may need as well
+	for i := range gone {
+		others = append(others, gone[i].Provenance.Sources...)
+	}
+	left, err := n.store.Notes(ctx, s, v, others, memory.ReadOptions{})
 	back := []uuid.UUID{then.ID}
+	there := func(id uuid.UUID) bool { return slices.Contains(back, id) || slices.ContainsFunc(left, isNote(id)) }
 	for known := 0; known != len(back); {
 		known = len(back)
 		for i := range gone {
-			if slices.ContainsFunc(gone[i].Provenance.Sources, func(id uuid.UUID) bool { return slices.Contains(back, id) }) {
-				back = appendNew(back, gone[i].ID)
+			g := &gone[i]
+			from := slices.ContainsFunc(g.Provenance.Sources, func(id uuid.UUID) bool { return slices.Contains(back, id) })
+			if from && !slices.Contains(madeAgain, g.Kind) && !slices.ContainsFunc(g.Provenance.Sources, func(id uuid.UUID) bool { return !there(id) }) && !slices.Contains(back, g.ID) {
+				back, out = append(back, g.ID), append(out, *g)
 			}
 		}
 	}
-	now, err := n.store.Notes(ctx, s, v, back, memory.ReadOptions{})
-	return slices.DeleteFunc(gone, func(g memory.Note) bool {
-		return g.ID == then.ID || !slices.Contains(back, g.ID) || slices.ContainsFunc(now, isNote(g.ID))
-	}), err
+	return out, err
 }
 
 // bringBack writes notes again, unless others have their keys.

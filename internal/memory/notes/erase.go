@@ -53,13 +53,13 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 	}
 	var out Erasure
 	changes := make([]change, len(tree))
-	x := influence{trails: map[uuid.UUID]*trail{}, changesets: map[place]*evolution{}, since: map[place]memory.Revision{}}
-	if x.begin, err = n.beginOf(ctx, s, &c, id, sources); err != nil {
+	x, err := n.influenceOf(ctx, s, &c, id, sources)
+	if err != nil {
 		return Erasure{}, err
 	}
 	for i := range tree {
 		d := plainDeletion(id, sources, nil)
-		d.influence = &x
+		d.influence = x
 		if i == 0 {
 			d.guard = r.Guard
 		} else if _, err := n.resolveWritable(ctx, s, tree[i].ID.String()); err != nil {
@@ -73,7 +73,7 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 		if i == 0 {
 			out.Deleted = done
 		}
-		if changes[i], err = n.changeOf(ctx, s, &tree[i], id, &x); err != nil {
+		if changes[i], err = n.changeOf(ctx, s, &tree[i], id, x); err != nil {
 			return out, err
 		}
 		for _, said := range changes[i].said {
@@ -91,11 +91,16 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 			return out, err
 		}
 	}
-	above, err := n.HeldElsewhere(ctx, s, &c, out.Gone)
+	return out, n.keptElsewhere(ctx, s, &c, x, &out)
+}
+
+// keptElsewhere adds the relatives of a fork in which something stays: the notes, or what was described from them.
+func (n *Service) keptElsewhere(ctx context.Context, s tenant.Scope, c *memory.Collection, x *influence, out *Erasure) error {
+	above, err := n.HeldElsewhere(ctx, s, c, out.Gone)
 	if err != nil {
-		return out, err
+		return err
 	}
-	described, err := n.heldElsewhere(ctx, s, &c, x.touched, func(n *memory.Note) (bool, error) {
+	described, err := n.heldElsewhere(ctx, s, c, x.touched, func(n *memory.Note) (bool, error) {
 		told, err := x.toldOf(ctx, n.ID)
 		_, lost := replay([]memory.HistoryEntry{{Note: *n}}, told, func(*memory.HistoryEntry) kept { return all })
 		return lost, err
@@ -105,7 +110,7 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 			out.Kept = append(out.Kept, k)
 		}
 	}
-	return out, err
+	return err
 }
 
 // HeldElsewhere returns the relatives of a fork that hold any of some notes themselves, since a merge took it there: those that it
@@ -114,13 +119,13 @@ func (n *Service) HeldElsewhere(ctx context.Context, s tenant.Scope, c *memory.C
 	return n.heldElsewhere(ctx, s, c, notes, func(*memory.Note) (bool, error) { return true, nil })
 }
 
-// heldElsewhere is HeldElsewhere for versions of which is is true. It opens only what has versions of the notes.
-func (n *Service) heldElsewhere(ctx context.Context, s tenant.Scope, c *memory.Collection, notes []uuid.UUID, is func(*memory.Note) (bool, error)) (out []KeptIn, err error) {
+// heldElsewhere is HeldElsewhere for the versions that are chosen. It opens only what has versions of the notes.
+func (n *Service) heldElsewhere(ctx context.Context, s tenant.Scope, c *memory.Collection, notes []uuid.UUID, chosen func(*memory.Note) (bool, error)) (out []KeptIn, err error) {
 	here, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 	if err != nil || len(here.Logs()) == 1 {
 		return nil, err
 	}
-	views := map[uuid.UUID]*memory.View{c.ID: nil} // nil: it is not looked at again
+	done := map[uuid.UUID]bool{c.ID: true}
 	for _, id := range notes {
 		found, err := allCollections(ctx, n.store, s, memory.CollectionQuery{Note: id})
 		if err != nil {
@@ -128,40 +133,38 @@ func (n *Service) heldElsewhere(ctx context.Context, s tenant.Scope, c *memory.C
 		}
 		for i := range found {
 			r := &found[i]
-			v, known := views[r.ID]
-			if known && v == nil {
+			if done[r.ID] {
 				continue
 			}
-			if !known {
-				other, err := n.store.OpenView(ctx, s, r.ID.String(), memory.At{})
-				if fault.Is(err, fault.NotFound) {
-					continue // it is gone meanwhile
-				}
-				if err != nil {
-					return nil, err
-				}
-				if _, related := memory.Shared(&here, &other); related {
-					v = &other
-				}
-				if views[r.ID] = v; v == nil {
-					continue
-				}
-			}
-			shown, err := n.store.Notes(ctx, s, *v, []uuid.UUID{id}, memory.ReadOptions{})
+			held, err := n.heldBy(ctx, s, &here, r.ID, id, chosen)
 			if err != nil {
 				return nil, err
 			}
-			if len(shown) == 0 || shown[0].Layer != r.ID {
-				continue
-			}
-			if held, err := is(&shown[0]); err != nil {
-				return nil, err
-			} else if held {
-				views[r.ID], out = nil, append(out, KeptIn{r.ID, r.Name})
+			if held {
+				done[r.ID], out = true, append(out, KeptIn{r.ID, r.Name})
 			}
 		}
 	}
 	return out, nil
+}
+
+// heldBy reports whether a relative holds the chosen version of a note itself.
+func (n *Service) heldBy(ctx context.Context, s tenant.Scope, here *memory.View, relative, id uuid.UUID, chosen func(*memory.Note) (bool, error)) (bool, error) {
+	v, err := n.store.OpenView(ctx, s, relative.String(), memory.At{})
+	if fault.Is(err, fault.NotFound) {
+		return false, nil // it is gone meanwhile
+	}
+	if err != nil {
+		return false, err
+	}
+	if _, related := memory.Shared(here, &v); !related {
+		return false, nil
+	}
+	shown, err := n.store.Notes(ctx, s, v, []uuid.UUID{id}, memory.ReadOptions{})
+	if err != nil || len(shown) == 0 || shown[0].Layer != relative {
+		return false, err
+	}
+	return chosen(&shown[0])
 }
 
 // checkErasable finds out whether a note can be erased where it is.
@@ -185,15 +188,15 @@ func (n *Service) checkErasable(ctx context.Context, s tenant.Scope, c *memory.C
 	return nil
 }
 
-// beginOf returns up to which revision nothing was derived from a note, or from those that are deleted as its sources.
-func (n *Service) beginOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, sources Sources) (memory.Revision, error) {
+// influenceOf returns the influence of a note, and of those that are deleted as its sources, of which nothing is known but where it begins.
+func (n *Service) influenceOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, sources Sources) (*influence, error) {
 	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	past, err := n.store.History(ctx, s, v, id, 0, 0)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	of := []uuid.UUID{id}
 	if sources == DeleteSources || past[0].Note.Deleted {
@@ -202,7 +205,9 @@ func (n *Service) beginOf(ctx context.Context, s tenant.Scope, c *memory.Collect
 		}
 	}
 	f := finder{n: n, s: s, v: v, c: c}
-	return f.begin(ctx, of)
+	x := influence{trails: map[uuid.UUID]*trail{}, changesets: map[place]*evolution{}, since: map[place]memory.Revision{}}
+	x.begin, err = f.begin(ctx, of)
+	return &x, err
 }
 
 // withForks returns a collection and the forks below it that the scope reaches, each after what it reads.

@@ -153,32 +153,46 @@ func (x *influence) readDecisions(ctx context.Context, f *finder, id uuid.UUID) 
 		return err
 	}
 	t.f = f
-	wanted, first, merged := map[uuid.UUID]bool{}, id, false // no older decision has read it
-	const page = 500
-	for begin := t.decided; t.decided < t.to; {
-		list, err := f.n.store.Changesets(ctx, f.s, f.v, t.decided, page)
-		if err != nil {
-			return err
-		}
-		for i := range list {
-			c := &list[i]
-			if t.decided = c.Revision; isEvolution(c) {
-				if t.evolved[c.Revision], wanted[c.Job] = c, true; slices.Compare(c.Job[:], first[:]) < 0 {
-					first = c.Job
-				}
-			}
-			merged = merged || c.Cause == memory.CauseMerge
-		}
-		if len(list) < page {
-			t.decided = max(t.to, begin)
-		}
+	merged, err := t.readChangesets(ctx)
+	if err != nil {
+		return err
 	}
+	wanted, first := map[uuid.UUID]bool{}, id // no older decision has read it
 	for _, c := range t.evolved {
-		wanted[c.Job] = true
+		if wanted[c.Job] = true; slices.Compare(c.Job[:], first[:]) < 0 {
+			first = c.Job
+		}
 	}
 	if t.jobs, err = f.jobsOf(ctx, nil, func(id uuid.UUID) bool { return wanted[id] }, first); err != nil || !merged {
 		return err
 	}
+	return x.followMerges(ctx, f, t, id)
+}
+
+// readChangesets reads which changesets of a log are decisions. It reports whether there are merges among those that are new.
+func (t *trail) readChangesets(ctx context.Context) (merged bool, err error) {
+	const page = 500
+	for t.decided < t.to {
+		list, err := t.f.n.store.Changesets(ctx, t.f.s, t.f.v, t.decided, page)
+		if err != nil {
+			return false, err
+		}
+		for i := range list {
+			c := &list[i]
+			if t.decided = c.Revision; isEvolution(c) {
+				t.evolved[c.Revision] = c
+			}
+			merged = merged || c.Cause == memory.CauseMerge
+		}
+		if len(list) < page {
+			t.decided = t.to
+		}
+	}
+	return merged, nil
+}
+
+// followMerges reads the decisions of the collections from which merges have taken something.
+func (x *influence) followMerges(ctx context.Context, f *finder, t *trail, id uuid.UUID) error {
 	merges, err := f.n.store.Merges(ctx, f.s, f.v)
 	if err != nil {
 		return err
@@ -189,23 +203,27 @@ func (x *influence) readDecisions(ctx context.Context, f *finder, id uuid.UUID) 
 			continue
 		}
 		for _, of := range append(m.MergedFrom.Through, memory.Ancestor{Collection: m.MergedFrom.Collection}) {
-			if t := x.trails[of.Collection]; t != nil && t.f != nil {
-				continue
-			}
-			v, err := f.n.store.OpenView(ctx, f.s, of.Collection.String(), memory.At{})
+			err := x.readOther(ctx, f, of.Collection, id)
 			if fault.Is(err, fault.NotFound) {
 				t.foreign = append(t.foreign, m.Revision)
-				continue
-			}
-			if err == nil {
-				err = x.readDecisions(ctx, &finder{n: f.n, s: f.s, v: v, c: &v.Collection}, id)
-			}
-			if err != nil {
+			} else if err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// readOther reads the decisions of another collection once. NotFound when it cannot be read.
+func (x *influence) readOther(ctx context.Context, f *finder, collection, id uuid.UUID) error {
+	if t := x.trails[collection]; t != nil && t.f != nil {
+		return nil
+	}
+	v, err := f.n.store.OpenView(ctx, f.s, collection.String(), memory.At{})
+	if err != nil {
+		return err
+	}
+	return x.readDecisions(ctx, &finder{n: f.n, s: f.s, v: v, c: &v.Collection}, id)
 }
 
 // add adds one changeset of a log.
@@ -501,8 +519,8 @@ func (f *finder) unlearned(ctx context.Context, x *influence, gone *[]uuid.UUID,
 		}
 		known, edits = len(*gone), nil
 		for i := range facts {
-			if slices.Contains(*gone, facts[i].ID) {
-				continue
+			if _, triple := graph.TripleLink(&facts[i]); triple || slices.Contains(*gone, facts[i].ID) {
+				continue // triples are deleted with the last of their facts
 			}
 			before, ok, err := f.before(ctx, &facts[i], *gone)
 			if err != nil {
