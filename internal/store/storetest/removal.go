@@ -383,8 +383,8 @@ func erasePast(_ *testing.T, w *world) {
 	}
 }
 
-// erasePastShown: of a note that stays, a fork shows what it showed, or that without the words, however deep the fork is, also when it holds
-// a copy of the log. What only the past of the collection shows is gone.
+// erasePastShown: of a note that stays, a fork shows what it showed, or that without the words, however deep the fork is, also when it
+// holds a copy of the log. What only the past of the collection shows is gone.
 func erasePastShown(_ *testing.T, w *world) {
 	c := w.collection("c")
 	note := func(id uuid.UUID, content string, at int) memory.Note {
