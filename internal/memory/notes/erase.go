@@ -91,7 +91,8 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 			return out, err
 		}
 	}
-	return out, n.keptElsewhere(ctx, s, &c, x, &out)
+	err = n.keptElsewhere(ctx, s, &c, x, &out)
+	return out, err
 }
 
 // keptElsewhere adds the relatives of a fork in which something stays: the notes, or what was described from them.
