@@ -74,7 +74,7 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 
 // meets is the text by which rows of a table end where the next ones of the same key begin, without those that were between them.
 func meets(table, same string) string {
-	return "UPDATE " + table + " x SET to_rev = (SELECT min(n.from_rev) FROM " + table + " n WHERE n.tenant = $1 AND n.layer = $2 AND " + same + " AND n.from_rev > x.from_rev)" +
+	return "UPDATE " + table + " x SET to_rev = COALESCE((SELECT min(n.from_rev) FROM " + table + " n WHERE n.tenant = $1 AND n.layer = $2 AND " + same + " AND n.from_rev > x.from_rev), x.to_rev)" +
 		" WHERE x.tenant = $1 AND x.layer = $2 AND x.to_rev <> " + openEnd
 }
 

@@ -69,7 +69,7 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 
 // meets is the text by which rows of a table end where the next ones of the same key begin, without those that were between them.
 func meets(table, same string) string {
-	return "UPDATE " + table + " SET to_rev = (SELECT MIN(n.from_rev) FROM " + table + " n WHERE n.tenant = ?1 AND n.layer = ?2 AND " + same + " AND n.from_rev > " + table + ".from_rev)" +
+	return "UPDATE " + table + " SET to_rev = COALESCE((SELECT MIN(n.from_rev) FROM " + table + " n WHERE n.tenant = ?1 AND n.layer = ?2 AND " + same + " AND n.from_rev > " + table + ".from_rev), to_rev)" +
 		" WHERE tenant = ?1 AND layer = ?2"
 }
 
