@@ -14,7 +14,7 @@ export function DayBars({ title, days, series }: { title: string; days: readonly
         <span key={s} class="small soft"><svg class="swatch" viewBox="0 0 8 8" aria-hidden="true"><rect class={`hue${i}`} width="8" height="8" rx="2" /></svg>{s} {count(total(s))}</span>
       ))}</figcaption>
       <div class="plot">
-        <span class="small soft most">{count(most)}</span>{most > 1 && <span class="small soft half">{count(most / 2)}</span>}<span class="small soft none">0</span>
+        <span class="small soft most">{count(most)}</span>{most % 2 === 0 && <span class="small soft half">{count(most / 2)}</span>}<span class="small soft none">0</span>
         <svg viewBox={`0 0 ${days.length} 100`} preserveAspectRatio="none" role="img" aria-label={`${title}, by day`}>
           {days.map((d, x) => {
             let top = 100

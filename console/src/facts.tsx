@@ -6,7 +6,7 @@ import { usePages } from './pages.ts'
 import { Empty, Problem, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { useShared } from './state.ts'
-import { formatTime, reveal } from './text.ts'
+import { formatDay, formatTime, plural, reveal } from './text.ts'
 import { axisOf, percent, place } from './timeline.ts'
 
 type Fact = Schemas['Fact']
@@ -25,7 +25,7 @@ export function Facts(props: FactsProps) {
 interface FactsProps { collection: Schemas['Collection']; route: Route; go: Go; fresh: number }
 
 /** Facts that are notes: sentences, the newest first. */
-function Sentences({ collection: c, fresh }: FactsProps) {
+function Sentences({ collection: c, fresh }: Pick<FactsProps, 'collection' | 'fresh'>) {
   const { api } = useShared()
   const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/notes', { signal, path: { collection: c.id }, query: { kind: 'fact', order: 'newest', limit: 50, ...(cursor && { cursor }) } }), [c.id], fresh)
   if (list.state === 'failed') return <Problem error={list.error} again={list.again} />
@@ -65,7 +65,7 @@ function Graph({ collection: c, route, go, fresh }: FactsProps) {
       </div>
       {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? (
         day || valid !== 'any' ? <Empty title="No fact is like that"><p><button type="button" onClick={() => set({ at: '', valid: '' })}>Show all facts</button></p></Empty> : (
-          <Empty title="No facts"><p>Add a conversation: facts are taken from it.</p></Empty>
+          <NoEdges c={c} fresh={fresh} />
         )
       ) : (
         <>
@@ -73,6 +73,20 @@ function Graph({ collection: c, route, go, fresh }: FactsProps) {
           {list.more && <p class="center"><button type="button" onClick={list.more}>Show more</button></p>}
         </>
       )}
+    </>
+  )
+}
+
+/** A graph without edges: what it lacks, and the facts that the policy has as sentences. */
+function NoEdges({ c, fresh }: { c: Schemas['Collection']; fresh: number }) {
+  const { fact = 0, entity = 0 } = c.counts?.kinds ?? {}
+  if (c.policy !== 'mem0g') return <Empty title="No facts"><p>Add a conversation: facts are taken from it.</p></Empty>
+  const about = 'Facts between two names, with the time in which each is true, need a model.'
+  if (fact + entity === 0) return <Empty title="No facts"><p>Add a conversation: facts are taken from it. {about}</p></Empty>
+  return (
+    <>
+      <Empty title="No facts between two names"><p>{about} Taken so far: {fact > 0 && `${plural(fact, 'sentence')}, below`}{fact > 0 && entity > 0 && ', and '}{entity > 0 && <a href={formatRoute({ collection: c.id, tab: 'notes', query: { kind: 'entity' } })}>{plural(entity, 'entity', 'entities')}</a>}.</p></Empty>
+      {fact > 0 && <Sentences collection={c} fresh={fresh} />}
     </>
   )
 }
@@ -104,7 +118,10 @@ function TimeLine({ facts, collection, day }: { facts: Fact[]; collection: strin
   }
   return (
     <div class="timeline">
-      <div class="axis" aria-hidden="true"><div>{axis.ticks.filter(t => t.at > 8 && t.at < 92).map(t => <span key={t.at} style={{ left: `${t.at}%` }}>{t.label}</span>)}</div></div>
+      <div class="axis" aria-hidden="true">
+        <p>{[...new Set([formatDay(new Date(axis.begin).toISOString()), formatDay(new Date(axis.end).toISOString())])].join(' – ')}</p>
+        <div>{axis.ticks.filter(t => t.at > 8 && t.at < 92 && Math.abs(t.at - moment) > 12).map(t => <span key={t.at} style={{ left: `${t.at}%` }}>{t.label}</span>)}<span class="at" style={{ left: `${moment}%` }}>{day ? 'then' : 'now'}</span></div>
+      </div>
       <ul aria-label="Facts, with the time in which each is true" onKeyDown={move}>
         {inOrder(facts).map(f => {
           const at = place({ from: f.valid_from, until: f.invalidated_at }, axis)

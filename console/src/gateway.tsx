@@ -136,12 +136,12 @@ function Audit({ collections }: { collections: readonly Schemas['Collection'][] 
     return c ? reveal(titleOf(c)) : reveal(names(id))
   }
   return (
-    <>
-    <div class="row filters audit">
-      <label>Action <select value={action} onChange={e => setAction(e.currentTarget.value)}><option value="">all</option>{[...seen.current].sort().map(a => <option key={a}>{a}</option>)}</select></label>
-      {target && <button type="button" onClick={() => setTarget(undefined)}>Of everything, not of {called(target)} alone</button>}
-    </div>
-    <Listing title="Audit log" list={list} {...admin} columns={['When', 'Who', 'Action', 'What']} empty="Nothing is logged yet."
+    <Listing title="Audit log" filters={(
+      <div class="row filters">
+        <label>Action <select value={action} onChange={e => setAction(e.currentTarget.value)}><option value="">all</option>{[...seen.current].sort().map(a => <option key={a}>{a}</option>)}</select></label>
+        {target && <button type="button" onClick={() => setTarget(undefined)}>Of everything, not of {called(target)} alone</button>}
+      </div>
+    )} list={list} {...admin} columns={['When', 'Who', 'Action', 'What']} empty="Nothing is logged yet."
       row={e => (
         <tr key={e.id}>
           <td data-label="When">{formatTime(e.at)}</td>
@@ -150,7 +150,6 @@ function Audit({ collections }: { collections: readonly Schemas['Collection'][] 
           <td data-label="What">{e.target ? <button type="button" class="link target" title={e.target} onClick={() => setTarget(e.target)}><bdi>{called(e.target)}</bdi></button> : '—'}{e.detail && Object.keys(e.detail).length > 0 && <p class="small soft"><Text most={200}>{detailOf(e.detail)}</Text></p>}</td>
         </tr>
       )} />
-    </>
   )
 }
 

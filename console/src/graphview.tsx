@@ -71,13 +71,15 @@ export function GraphView({ collection: c, route, go, fresh }: { collection: Sch
   if (graph.vertices.length === 0 && at === '') return <Empty title="Nothing to draw"><p>Notes and the links between them show up here. Add a note first.</p></Empty>
   const unlinked = graph.vertices.length - graph.vertices.filter(v => v.degree > 0).length
   const whole = focus === '' || depth === ''
+  const taken = shown.edges.filter(e => e.relation === takenFrom).length
+  const drawn = { taken, links: shown.edges.length - taken }
   return (
     <>
       <Revisions c={c} at={at} set={value => set({ at: value }, true)} />
       <div class="row small soft graphline">
         <p role="status">
           {load.state === 'loading' ? `Reading: ${plural(done, 'note')}…`
-            : <>{plural(shown.vertices.length, 'note')} and {plural(shown.edges.length, 'link')} at revision {count(load.data?.revision ?? 0)}
+            : <>{plural(shown.vertices.length, 'note')}{drawn.taken > 0 ? <>, {plural(drawn.links, 'link')} and {plural(drawn.taken, 'source')}</> : <> and {plural(drawn.links, 'link')}</>} at revision {count(load.data?.revision ?? 0)}
               {whole && !only && <>, in {plural(componentsOf(graph).length, 'part')} and {plural(clusters.length, 'cluster')}</>}
               {load.data?.truncated && (center === '' ? `: the first of ${count(c.counts?.notes ?? 0)} notes. Choose one and a distance to see what is around it.` : ': there is more around it.')}</>}
         </p>
@@ -97,7 +99,7 @@ export function GraphView({ collection: c, route, go, fresh }: { collection: Sch
           {chosen && words === '' ? <Chosen graph={graph} vertex={chosen} collection={c.id} pick={id => set({ focus: id })} clear={() => set({ focus: '', depth: '' })} />
             : <>
               {words === '' && !only && clusters.length > 1 && <Clusters clusters={clusters} pick={g => set({ cluster: g.members[0]!.id })} />}
-              <List vertices={only && words === '' ? [...only.members].sort((a, b) => b.degree - a.degree).slice(0, listed) : find(graph, words, listed)} title={words !== '' ? 'Found' : only ? only.name : 'Most linked'} pick={id => set({ focus: id, find: '' })} />
+              <List vertices={only && words === '' ? [...only.members].sort((a, b) => b.degree - a.degree).slice(0, listed) : find(graph, words, listed)} title={words !== '' ? 'Found' : only ? only.name : graph.edges.length === 0 ? 'Notes' : 'Most linked'} pick={id => set({ focus: id, find: '' })} />
             </>}
         </section>
       </div>
@@ -112,11 +114,14 @@ function nodeOf(n: Schemas['Note']): Raw['notes'][number] {
   return { id: n.id, kind: n.kind, content: n.content.slice(0, 400), words: [...new Set([...(n.tags ?? []), ...(n.keywords ?? [])])], time: n.occurred_at ?? n.created_at ?? '', speaker: speaker ?? '' }
 }
 
+/** The relation of a note to what it was taken from, which the collection does not count as a link. */
+const takenFrom = 'taken from'
+
 /** The links of a note, and as such what it was taken from. */
 function linksOf(n: Schemas['Note']): Raw['links'][number][] {
   const linked = new Set(n.links.map(l => l.target))
   return [...n.links.map(l => ({ source: n.id, target: l.target, relation: l.relation })),
-    ...(n.provenance?.sources ?? []).filter(s => !linked.has(s)).map(s => ({ source: n.id, target: s, relation: 'taken from' }))]
+    ...(n.provenance?.sources ?? []).filter(s => !linked.has(s)).map(s => ({ source: n.id, target: s, relation: takenFrom }))]
 }
 
 /** Says why there is no line to draw, and what can be done. */

@@ -21,12 +21,13 @@ export const admin = { scope: 'admin', command: 'gateway key create --tenant NAM
 export const operators = { scope: 'operator', command: 'gateway tenant list' }
 
 /** A table that grows by a page at a time, or what stands in its way. On a phone each row is a card, whose fields have the names of the columns. */
-export function Listing<T>({ title, list, scope, command, empty, columns, row }: {
-  title: string; list: ReturnType<typeof usePages<T>>; scope: string; command: string; empty: string; columns: readonly string[]; row: (item: T) => ComponentChildren
+export function Listing<T>({ title, list, scope, command, empty, columns, row, filters }: {
+  title: string; filters?: ComponentChildren; list: ReturnType<typeof usePages<T>>; scope: string; command: string; empty: string; columns: readonly string[]; row: (item: T) => ComponentChildren
 }) {
   return (
     <section>
       <h2>{title}</h2>
+      {filters}
       {list.state === 'failed' ? <Refused error={list.error} again={list.again} scope={scope} command={command} /> : !list.items ? <Waiting /> : list.items.length === 0 ? <p class="soft">{empty}</p> : (
         <div class="scroll" tabindex={0} role="region" aria-label={title}>
           <table class="stacked">

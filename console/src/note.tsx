@@ -8,7 +8,7 @@ import { usePages } from './pages.ts'
 import { Buttons, Dialog, Field, Problem, Read, State, stateHints, Tags, Text, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { useAction, useLoad, useShared } from './state.ts'
-import { count, formatTime, localMinute, reveal } from './text.ts'
+import { count, formatTime, localMinute, reveal, shorten } from './text.ts'
 
 interface Props {
   collection: Schemas['Collection']
@@ -248,13 +248,18 @@ const causes: Record<string, string> = {
 }
 
 /** What a version changed, before and after side by side; of two collections, there and here. */
-export function Difference({ before, after, sides = ['before', 'after'] }: { before: Schemas['Note']; after: Schemas['Note']; sides?: [string, string] }) {
+export function Difference({ before, after, sides = ['before', 'after'], same = true }: { before: Schemas['Note']; after: Schemas['Note']; sides?: [string, string]; same?: boolean }) {
   const texts = (['content', 'context'] as const).filter(f => before[f] !== after[f])
   const lists = (['keywords', 'tags'] as const).map(f => ({ f, ...diffLists(before[f], after[f]) })).filter(d => d.added.length + d.removed.length > 0)
   const links = diffLists(before.links.map(l => l.target), after.links.map(l => l.target))
-  const category = before.category !== after.category
-  const expiry = before.expires_at !== after.expires_at
-  if (texts.length + lists.length + links.added.length + links.removed.length === 0 && !category && !expiry) return <p class="soft small">The words are the same.</p>
+  const [had, has] = [before.attributes ?? {}, after.attributes ?? {}]
+  const values = [
+    ...(['kind', 'category'] as const).map(f => ({ f, was: before[f] ?? '', is: after[f] ?? '' })),
+    { f: 'happened', was: before.occurred_at ? formatTime(before.occurred_at) : '', is: after.occurred_at ? formatTime(after.occurred_at) : '' },
+    { f: 'expires', was: before.expires_at ? formatTime(before.expires_at) : 'never', is: after.expires_at ? formatTime(after.expires_at) : 'never' },
+    ...[...new Set([...Object.keys(had), ...Object.keys(has)])].map(f => ({ f, was: valueOf(had[f]), is: valueOf(has[f]) })),
+  ].filter(v => v.was !== v.is)
+  if (texts.length + lists.length + links.added.length + links.removed.length + values.length === 0) return same ? <p class="soft small">The words are the same.</p> : null
   return (
     <div class="difference">
       {texts.map(f => {
@@ -267,9 +272,11 @@ export function Difference({ before, after, sides = ['before', 'after'] }: { bef
         )
       })}
       {lists.map(d => <p key={d.f} class="small"><span class="soft">{d.f}</span> {d.removed.map(w => <del key={w}>{reveal(w)}</del>)} {d.added.map(w => <ins key={w}>{reveal(w)}</ins>)}</p>)}
-      {expiry && <p class="small"><span class="soft">expires</span> <del>{before.expires_at ? formatTime(before.expires_at) : 'never'}</del> <ins>{after.expires_at ? formatTime(after.expires_at) : 'never'}</ins></p>}
-      {category && <p class="small"><span class="soft">category</span> <del>{reveal(before.category ?? '')}</del> <ins>{reveal(after.category ?? '')}</ins></p>}
+      {values.map(v => <p key={v.f} class="small"><span class="soft">{reveal(v.f)}</span> {v.was && <del>{reveal(v.was)}</del>} {v.is && <ins>{reveal(v.is)}</ins>}</p>)}
       {links.added.length + links.removed.length > 0 && <p class="small"><span class="soft">links</span> {links.removed.length > 0 && <del>{links.removed.length} removed</del>} {links.added.length > 0 && <ins>{links.added.length} added</ins>}</p>}
     </div>
   )
 }
+
+/** An attribute as a person reads it. */
+const valueOf = (v: unknown): string => (v === undefined ? '' : shorten(typeof v === 'string' ? v : JSON.stringify(v), 300))

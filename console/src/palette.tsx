@@ -35,6 +35,7 @@ export function Palette({ here, go, actions, close }: { here: Schemas['Collectio
     ...(found.data?.collections ?? []).map(c => ({ key: c.id, title: titleOf(c), of: idsOf(c) ? 'user' : 'collection', act: to({ collection: c.id }) })),
     ...(found.data?.notes ?? []).map(h => ({ key: h.note.id, title: shorten('content' in h.note ? h.note.content : '', 100), of: 'note', act: to({ collection: here!.id, note: h.note.id }) })),
   ]
+  const kinds = `A user, a collection${here ? ', a note' : ''} or an action`
   const chosen = Math.min(at, choices.length - 1)
   useEffect(() => list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' }), [chosen])
   const take = (c: Choice | undefined) => {
@@ -52,13 +53,13 @@ export function Palette({ here, go, actions, close }: { here: Schemas['Collectio
   return (
     <Dialog title="Go to" close={close}>
       <div class="palette">
-        <input type="text" {...combobox} aria-expanded="true" aria-controls="choices" aria-activedescendant={choices[chosen] && `choice-${chosen}`} aria-label="A user, a collection, a note or an action" placeholder="A user, a collection, a note or an action" value={text} onInput={e => { setText(e.currentTarget.value); setAt(0) }} onKeyDown={key} />
+        <input type="text" {...combobox} aria-expanded="true" aria-controls="choices" aria-activedescendant={choices[chosen] && `choice-${chosen}`} aria-label={kinds} placeholder={kinds} value={text} onInput={e => { setText(e.currentTarget.value); setAt(0) }} onKeyDown={key} />
         <ul id="choices" role="listbox" aria-label="Found" ref={list}>
           {choices.map((c, i) => (
             <li key={c.key} id={`choice-${i}`} role="option" aria-selected={i === chosen} onClick={() => take(c)}><bdi>{reveal(c.title)}</bdi><span class="soft small">{c.of}</span></li>
           ))}
         </ul>
-        {choices.length === 0 && found.state === 'ready' && <p class="soft">Nothing is called like that.</p>}
+        {choices.length === 0 && found.state === 'ready' && <p class="soft">Nothing is called like that.{!here && ' Notes are found in a collection that is open.'}</p>}
       </div>
     </Dialog>
   )
@@ -68,7 +69,7 @@ export function Palette({ here, go, actions, close }: { here: Schemas['Collectio
 const combobox: object = { role: 'combobox', 'aria-autocomplete': 'list' }
 
 const keys: readonly [string, string][] = [
-  ['/', 'search in this view'], ['Ctrl K', 'go to a user, a collection, a note or an action'], ['j, k', 'to the next, to the one before'], ['Enter', 'open it'], ['Esc', 'close'], ['?', 'this list'],
+  ['/', 'search in this view'], ['Ctrl K', 'go to a user, a collection, a note of it or an action'], ['j, k', 'to the next, to the one before'], ['Enter', 'open it'], ['Esc', 'close'], ['?', 'this list'],
 ]
 
 /** The keys, for those who ask. */

@@ -4,17 +4,18 @@ import { usePages } from './pages.ts'
 import { Empty, Problem, Read, Tags, Text, Waiting } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { useLoad, useShared } from './state.ts'
-import { formatTime, reveal } from './text.ts'
+import { formatSpan, formatTime, reveal } from './text.ts'
 
 /** Who the person is, and what happened day by day, as memorybank writes it. */
 export function Portrait({ collection: c, fresh }: InsideProps) {
   const { api } = useShared()
+  const delay = c.policy_config.summary_delay
   const read = useLoad(signal => api.call('get', '/v1/collections/{collection}/profile', { signal, path: { collection: c.id }, query: { limit: 200 } }), [c.id], fresh)
   return (
     <div class="inside">
       <Read of={read}>
         {p => p.portrait === undefined && p.days.length === 0 && p.meta === undefined ? (
-          <Empty title="No portrait yet"><p>A model writes it from what is said, when the day of an exchange is due: half a minute after its last turn.</p></Empty>
+          <Empty title="No portrait yet"><p>A model writes it from what is said, when the day of an exchange is due{typeof delay === 'number' && `: ${delay > 0 ? `${formatSpan(delay * 1000)} after` : 'right after'} its last turn`}.</p></Empty>
         ) : (
           <>
             <ProfileText profile={p} />

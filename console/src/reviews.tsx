@@ -1,12 +1,12 @@
 import type { Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
-import { Difference } from './note.tsx'
+import { Difference, Linked } from './note.tsx'
 import { pagingOf, usePages } from './pages.ts'
 import { Empty, Problem, State, Text, Waiting } from './parts.tsx'
-import type { Route } from './route.ts'
+import { formatRoute, type Route } from './route.ts'
 import { useAction, useShared } from './state.ts'
-import { formatTime } from './text.ts'
+import { formatTime, reveal } from './text.ts'
 
 const states = ['open', 'applied', 'approved', 'rejected', 'undone'] as const satisfies readonly Schemas['ReviewState'][]
 
@@ -55,13 +55,13 @@ function One({ review: r, done }: { review: Schemas['Review']; done: () => void 
     <li class="card">
       <p class="row small soft"><State of={r.state} /><span>{Math.round(r.confidence * 100)} % sure</span><span>{formatTime(r.created_at)}</span></p>
       {r.changes.map(change => (
-        <div key={change.note}>
-          {choosable && <label class="check small"><input type="checkbox" checked={!left.has(change.note)} onChange={e => choose(change.note, e.currentTarget.checked)} /> {changeOf(change)}</label>}
-          {change.before && change.after ? <Difference before={change.before} after={change.after} />
-            : <div class="version"><Text most={600}>{(change.after ?? change.before)?.content ?? ''}</Text></div>}
+        <div key={change.note} class="change">
+          {choosable ? <label class="check small"><input type="checkbox" checked={!left.has(change.note)} onChange={e => choose(change.note, e.currentTarget.checked)} /> {changeOf(change)}</label>
+            : <p class="small soft">{changeOf(change)}</p>}
+          <Proposed change={change} review={r} />
         </div>
       ))}
-      {own && <p class="small">The agent calls <code>{own.tool}</code>, which its caller runs: the caller posts the result to the run.</p>}
+      {own && <p class="small">Its caller runs this tool: the caller posts the result to the run.</p>}
       {r.reason && <p class="small">Reason: <Text most={600}>{r.reason}</Text></p>}
       {error && <Problem error={error} />}
       {r.state === 'open' && (
@@ -76,8 +76,33 @@ function One({ review: r, done }: { review: Schemas['Review']; done: () => void 
   )
 }
 
-/** What happens to a note when it is approved. */
-function changeOf(change: Schemas['ReviewChange']): string {
-  if (!change.before) return 'Add this note'
-  return change.after ? 'Change this note' : 'Delete this note'
+/** What is decided about: the text of the note with what changes in it, the notes that it is linked to, or the call of a tool. */
+function Proposed({ change: { note, before, after, links = [], call }, review: r }: { change: Schemas['ReviewChange']; review: Schemas['Review'] }) {
+  if (call) return <><p class="small"><code>{reveal(call.tool)}</code></p><pre tabindex={0}>{reveal(JSON.stringify(call.arguments, null, 2))}</pre></>
+  const kept = before && after?.content === before.content
+  const text = kept || !before || !after ? (after ?? before)?.content : undefined
+  const added = new Map(r.changes.map(c => [c.note, c.before ? undefined : c.after?.content]))
+  return (
+    <>
+      {text !== undefined && <div class="version"><Text most={600}>{text}</Text></div>}
+      {before && after && <Difference before={before} after={after} same={links.length === 0} />}
+      {links.length > 0 && (
+        <ul class="links small" aria-label="Links that are added">
+          {links.map(l => {
+            const target = added.get(l.target)
+            return <li key={`${l.target}${l.relation}`}><ins>link</ins> <span class="soft">{reveal(l.relation)} · {Math.round(l.confidence * 100)} % to</span> {target === undefined ? <Linked collection={r.collection} id={l.target} /> : <Text most={120} still>{target}</Text>}</li>
+          })}
+        </ul>
+      )}
+      {before && <p class="small"><a href={formatRoute({ collection: r.collection, note })}>Open the note</a></p>}
+    </>
+  )
+}
+
+/** What happens when it is approved. */
+function changeOf({ before, after, links, call }: Schemas['ReviewChange']): string {
+  if (call) return 'The agent calls a tool'
+  if (!before) return 'Add this note'
+  if (!after) return 'Delete this note'
+  return (links?.length ?? 0) > 0 && after.content === before.content ? 'Link this note' : 'Change this note'
 }

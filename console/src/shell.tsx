@@ -59,7 +59,7 @@ export function Shell({ signOut }: { signOut: () => void }) {
   const rows: { item: Schemas['Collection']; depth: number }[] = q !== '' && search.data ? search.data.map(item => ({ item, depth: 0 }))
     : [...flatten(treeOf((collections ?? []).filter(isOrdered))), ...late]
   const here = collections?.find(c => c.id === route.collection || c.name === route.collection)
-  useEffect(() => document.querySelector('#tree [aria-current]')?.scrollIntoView({ block: 'nearest' }), [here?.id])
+  useEffect(() => document.querySelector('#tree [aria-current]')?.scrollIntoView({ block: 'nearest' }), [here?.id, open])
   useEffect(() => {
     document.title = now && route.collection ? `${titleOf(now)} · slipbox` : route.users ? 'Users · slipbox' : 'slipbox console'
   }, [now, route.collection, route.users])
@@ -108,6 +108,7 @@ export function Shell({ signOut }: { signOut: () => void }) {
         {!operator && list.state === 'failed' && <Problem error={list.error} again={list.again} />}
         {collections && q !== '' && search.data?.length === 0 && <p class="soft small">Nothing is called like that.</p>}
         {q === '' && list.data?.more && <p class="soft small">The {count(most)} that were last written. Type to find others{users > 0 && <>, or see all <a href={formatRoute({ users: true })}>users</a></>}.</p>}
+        <p class="row small phone"><a href="/docs">API</a><button type="button" onClick={signOut}>Sign out</button></p>
       </nav>
       <main id="main" tabindex={-1}>
         {route.gateway || operator ? <Gateway route={route} go={go} collections={collections ?? []} operator={operator} /> : route.users ? <Users route={route} go={go} />

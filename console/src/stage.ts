@@ -39,6 +39,9 @@ const pause = 200
 const stride = 0.12
 const glide = 200
 
+/** Most notes of a group whose name is above them: in a larger one it is in the middle, as on a map. */
+const mostBelow = 40
+
 /** Most letters of the name of a note. */
 const mostLetters = 34
 
@@ -74,8 +77,8 @@ export class Stage {
       allowInvalidContainer: true, labelFont: this.#font, labelSize: 12, labelDensity: 2, labelGridCellSize: 120, labelRenderedSizeThreshold: 4, stagePadding: 40, zIndex: true,
       minCameraRatio: 0.005, maxCameraRatio: 4, defaultEdgeType: 'line', hideEdgesOnMove: false,
       nodeReducer: (id, data) => this.#dress(id, data), edgeReducer: (id, data) => this.#bind(id, data),
-      defaultDrawNodeLabel: (context, data) => this.#label(context, String(data.label ?? ''), data.x + data.size + 3, data.y + 4),
-      defaultDrawNodeHover: (context, data) => this.#label(context, String(data.label ?? ''), data.x + data.size + 3, data.y + 4, true),
+      defaultDrawNodeLabel: (context, data) => this.#label(context, String(data.label ?? ''), data),
+      defaultDrawNodeHover: (context, data) => this.#label(context, String(data.label ?? ''), data, true),
     })
     this.#sigma.on('clickNode', ({ node }) => told.pick(node))
     this.#sigma.on('clickStage', () => told.pick(undefined))
@@ -184,13 +187,17 @@ export class Stage {
     return { ...data, color: this.#colors[own ? '--accent' : '--line'] ?? '', size: own ? 1.5 : 0.7, zIndex: own ? 1 : 0 }
   }
 
-  /** Writes the name of a note where no other stands yet. */
-  #label(context: CanvasRenderingContext2D, name: string, x: number, y: number, above = false): void {
+  /** Writes the name of a note where there is no other yet: right of it, or left where it would be cut off. */
+  #label(context: CanvasRenderingContext2D, name: string, node: { x: number; y: number; size: number }, above = false): void {
     if (name === '') return
     const letters = [...name]
     const short = letters.length > mostLetters ? `${letters.slice(0, mostLetters - 1).join('')}…` : name
     context.font = `12px ${this.#font}`
-    const box = { x: x - 2, y: y - 12, width: context.measureText(short).width + 4, height: 17 }
+    const width = context.measureText(short).width
+    const [right, left] = [node.x + node.size + 3, node.x - node.size - 3 - width]
+    const x = right + width > this.#sigma.getDimensions().width && left > 0 ? left : right
+    const y = node.y + 4
+    const box = { x: x - 2, y: y - 12, width: width + 4, height: 17 }
     this.#named ??= this.#groups()
     if (!above && [...this.#named, ...this.#taken].some(t => over(t, box))) return
     this.#taken.push(box)
@@ -207,18 +214,21 @@ export class Stage {
     context.fillText(text, x, y)
   }
 
-  /** Where the names of groups stand: in their middle, the largest first, and none on another. */
+  /** Where the names of groups are, the largest first, and none on another. */
   #groups(): (Box & { name: string })[] {
     const context = this.#sigma.getCanvases().labels!.getContext('2d')!
     context.font = `600 14px ${this.#font}`
     const out: (Box & { name: string })[] = []
     for (const { name, members } of this.#chosen === undefined ? this.#scene?.names ?? [] : []) {
-      let [x, y] = [0, 0]
+      let [x, y, top] = [0, 0, -Infinity]
       for (const m of members) {
         x += (m.x ?? 0) / members.length
         y += (m.y ?? 0) / members.length
+        top = Math.max(top, m.y ?? 0)
       }
-      const at = this.#sigma.graphToViewport({ x, y })
+      const small = members.length <= mostBelow
+      const at = this.#sigma.graphToViewport({ x, y: small ? top : y })
+      if (small) at.y = Math.max(12, at.y - 24)
       const width = context.measureText(name).width + 8
       const box = { name, x: at.x - width / 2, y: at.y - 10, width, height: 20 }
       if (!out.some(o => over(o, box))) out.push(box)

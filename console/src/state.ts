@@ -148,7 +148,7 @@ export function advice(error: Error): string {
   switch (error.status) {
     case 401: return 'The key is not valid, or was revoked. Sign in with another one.'
     case 403: return 'This key may not do that. Sign in with a key that has the scope named above.'
-    case 404: return 'It was deleted, or belongs to another agent. Choose something else on the left.'
+    case 404: return 'It was deleted, or belongs to another agent. Choose another one.'
     case 409: return 'Something else changed meanwhile, or stands in the way. Load again and look.'
     case 410: return 'That revision is no longer kept. Choose a newer one.'
     case 412: return 'Somebody else changed the note after you opened it, and nothing was overwritten. See what it says now, then decide again.'

@@ -32,13 +32,16 @@ const formats: Record<string, Intl.DateTimeFormatOptions> = {
 /** Most words of an axis: more would touch each other on a phone. */
 const mostTicks = 6
 
+/** The shortest time that an axis shows: a shorter one would have no hour in it. */
+const least = day / 4
+
 /** Returns the axis of spans, which reaches from the first beginning to the last end, and to now. */
 export function axisOf(spans: readonly Span[], now: number): Axis {
   const times = spans.flatMap(s => [s.from, s.until]).flatMap(t => (t === undefined ? [] : [Date.parse(t)])).filter(t => !Number.isNaN(t))
   const first = Math.min(now, ...times)
   const last = Math.max(now, ...times)
-  const room = Math.max(last - first, day / 12) * 0.04
-  const axis: Axis = { begin: first - room, end: last + room, ticks: [] }
+  const room = Math.max(last - first, least) * 0.04
+  const axis: Axis = { begin: Math.min(first, last - least) - room, end: last + room, ticks: [] }
   const step = steps.find(s => (axis.end - axis.begin) / s.length <= mostTicks) ?? steps[steps.length - 1]!
   const format = new Intl.DateTimeFormat(undefined, formats[step.unit])
   for (let at = firstTick(axis.begin, step); at.getTime() <= axis.end && axis.ticks.length <= mostTicks; at = next(at, step)) {

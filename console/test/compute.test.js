@@ -1,7 +1,7 @@
 // Tests of what computes. They run on a bundle of the modules, which test.js makes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { axisOf, barsOf, beyond, daysBefore, dialogueOf, diffLists, diffWords, everyDay, flatten, formatBytes, formatRoute, formatSpan, keyInLink, messagesWith, parseConversation, parseRoute, place, plainly, reasonsOf, reveal, roundUp, sayingsOf, sharesOf, shorten, splitMarks, treeOf, waitingIn } from '../build/compute.js'
+import { axisOf, barsOf, beyond, daysBefore, dialogueOf, diffLists, diffWords, everyDay, flatten, formatBytes, formatRoute, formatSpan, keyInLink, messagesWith, parseConversation, parseRoute, percent, place, plainly, reasonsOf, reveal, roundUp, sayingsOf, sharesOf, shorten, splitMarks, treeOf, waitingIn } from '../build/compute.js'
 
 test('an address leads where it was written', () => {
   for (const route of [
@@ -116,6 +116,9 @@ test('spans of time lie on their axis', () => {
     const { ticks, begin, end } = axisOf([{ from, until }], now)
     assert.ok(end > begin && ticks.length >= 1 && ticks.length <= 7, `${from}: ${ticks.length}`)
   }
+  // What began a moment ago has its hours before it, and now at its end.
+  const young = axisOf([{ from: new Date(now - 1000).toISOString() }], now)
+  assert.ok(young.ticks.length >= 2 && percent(now, young) > 95)
 })
 
 test('days without a count are there too, and scales are round', () => {

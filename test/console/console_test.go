@@ -117,6 +117,7 @@ func TestConsole(t *testing.T) {
 	g.post(t, "/v1/collections/"+facts+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{{"role": "user", "content": "I live in Oslo. I work at Acme.", "name": "Nora"}, {"role": "assistant", "content": "Noted."}}})
 	b.step("jobs are listed", chromedp.Navigate(g.url+"/console#/c/"+facts+"/jobs"), text("done"))
 	b.look("jobs")
+	b.step("facts without a time are shown as sentences, and what the others need is said", link("Facts"), text("need a model"), eventually(`[...document.querySelectorAll(".sentences .cover")].some(a => a.innerText.includes("Oslo"))`))
 	layered := g.post(t, "/v1/collections", map[string]any{"name": "layers", "policy": "layered"})["id"].(string)
 	g.post(t, "/v1/collections/"+layered+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{{"role": "user", "content": "I live in Oslo.", "name": "Nora"}}})
 	b.step("facts have the time in which they are true", chromedp.Navigate(g.url+"/console#/c/"+layered+"/facts"), button("Table"), text("Subject"), text("until"))
@@ -446,7 +447,7 @@ func (b *browser) lookAt(view string, width int64, theme string) {
 		chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations
 			.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`, &found,
 			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
-		holds(`document.documentElement.scrollWidth <= document.documentElement.clientWidth`))
+		holds(`document.documentElement.scrollWidth <= document.documentElement.clientWidth`), columns)
 	if len(found) > 0 {
 		b.t.Errorf("%s: %s", name, strings.Join(found, "\n"))
 	}
@@ -458,6 +459,16 @@ func (b *browser) lookAt(view string, width int64, theme string) {
 	if err := os.WriteFile(filepath.Join(b.shot, fmt.Sprintf("%s-%d-%s.png", view, width, theme)), picture, 0o600); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// columns fails when a column is too narrow for what is in it, or when a part of a field is below its label where each row is a card.
+var columns = chromedp.Tasks{
+	holds(`[...document.querySelectorAll("main tbody td, .days > li > *")].every(cell => cell.scrollWidth <= cell.clientWidth)`),
+	holds(`[...document.querySelectorAll("main .stacked td")].every(cell => {
+		const label = getComputedStyle(cell, "::before")
+		const left = cell.getBoundingClientRect().left + (label.content === "none" ? 0 : parseFloat(label.width))
+		return [...cell.children].every(child => child.getClientRects().length === 0 || child.getBoundingClientRect().left >= left)
+	})`),
 }
 
 // loadAxe brings axe into the page, unless it is there: a step to another view keeps it.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
 
@@ -98,6 +99,10 @@ func TestReviews(t *testing.T) {
 		g.post(t, "/v1/collections/"+id+"/notes?wait=evolved", map[string]any{"content": content})
 	}
 	b.step("two links wait", chromedp.Navigate(g.url+"/console#key="+g.key), text("careful"), chromedp.Navigate(g.url+"/console#/c/"+id+"/reviews"), cards(2), text("Approve"))
+	b.step("each by its text and those of the notes that it links", eventually(`[["Fresh strings made the violins", "Violins need fresh strings"], ["A crane and a ladder", "The crane lifts"]].every(([of, to], i) => {
+		const card = document.querySelectorAll(".card")[i]
+		return card.querySelector(".version").innerText.includes(of) && card.querySelector(".links li").innerText.startsWith("link") && card.querySelector(".links a").innerText.includes(to)
+	})`), holds(`!document.body.innerText.includes("The words are the same")`))
 	b.look("open reviews")
 	b.step("one is approved", click(`(//main//button[normalize-space()="Approve"])[1]`), text("Approved."), cards(1))
 	b.step("the other is rejected, with a reason", field("Reason", "They are different."), button("Reject"), text("Rejected."), text("Nothing to decide"))
@@ -121,6 +126,12 @@ func TestCopyAndDelete(t *testing.T) {
 	b.step("forks stand below each other", chromedp.Navigate(g.url+"/console#key="+g.key), text("fork-7"), chromedp.Navigate(g.url+"/console#/c/"+id), text("keeps bees"),
 		holds(`document.querySelector('#tree li[data-depth="7"] a').innerText.includes("fork-7")`))
 	b.look("chain")
+	b.step("on a small screen the list scrolls below its head, and ends with the way out", emulation.SetDeviceMetricsOverride(400, 400, 1, false), click(`.menu`), holds(`(tree => {
+		const box = tree.getBoundingClientRect()
+		const head = tree.querySelector("button").getBoundingClientRect()
+		tree.scrollTop = tree.scrollHeight
+		return head.top >= box.top && box.top >= document.querySelector(".top").getBoundingClientRect().bottom - 1 && box.bottom <= innerHeight && tree.scrollTop > 0 && tree.querySelector(".phone button").getBoundingClientRect().bottom <= innerHeight
+	})(document.querySelector("#tree"))`), click(`.menu`), size(1400, "light"))
 	b.step("it is copied", inHead("Copy"), field("Name of the copy", "own"), dialogButton("Copy"), text("own"), gone(`//dialog`), text("keeps bees"), holds(`!document.querySelector(".head").innerText.includes("fork of")`))
 	b.step("what depends on it is shown", chromedp.Navigate(g.url+"/console#/c/"+id), text("keeps bees"), inHead("Delete"), text("1 fork reads from it, and 6 more from those"))
 	b.look("depends")

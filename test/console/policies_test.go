@@ -42,7 +42,7 @@ func TestConsolePolicies(t *testing.T) {
 	b.look("facts-table")
 
 	bank := create("memorybank", map[string]any{"summary_delay": 0})
-	b.step("no portrait yet", at(bank, "memory"), text("No portrait yet"))
+	b.step("no portrait yet", at(bank, "memory"), text("No portrait yet"), text("right after its last turn"))
 	b.look("portrait-empty")
 	g.send(t, http.MethodPut, "/v1/collections/"+bank+"/profile", map[string]any{"name": "Nora", "hobbies": "pottery"})
 	say(bank, "2026-05-10", "I moved to Rome and I feel happy here. I started pottery.", "How lovely.")
