@@ -13,6 +13,8 @@ const (
 	AttrFile     = "file" // its id
 	AttrFileName = "file_name"
 	AttrPage     = "page" // from 1; absent: the file has no pages
+
+	AttrFileState, FileFailed = "state", "failed" // of a file that could not be read
 )
 
 // PassageKey returns the key of a passage by its place in a file, from 0.

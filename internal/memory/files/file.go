@@ -20,7 +20,7 @@ const (
 	Queued  State = "queued"
 	Running State = "running"
 	Ready   State = "ready"
-	Failed  State = "failed"
+	Failed  State = memory.FileFailed
 )
 
 // The attributes of the note of a file.
@@ -30,7 +30,7 @@ const (
 	attrTokens = "tokens"
 	attrChunks = "chunks"
 	attrPages  = "pages"
-	attrState  = "state"
+	attrState  = memory.AttrFileState
 	attrError  = "error"
 	attrHash   = "sha256" // of the bytes that were uploaded, in hexadecimal
 )

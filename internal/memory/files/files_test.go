@@ -570,3 +570,37 @@ func TestFilesByIDs(t *testing.T) {
 		t.Errorf("an expired file is found: %s", got.Body)
 	}
 }
+
+// A context cites a file by its passages: its name alone says nothing. A file that could not be read is no hit, but for a search
+// for files. A search finds the others by their names.
+func TestNamesOfFiles(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{"none", "amem", "mem0"} {
+		b := apptest.New(t)
+		c := b.Space(t, "c", policy)
+		b.ReadFile(t, c, "lamp.txt", "The warden polishes the brass lamp.")
+		b.Upload(t, "one", c, "broken-lamp.pdf", "%PDF-1.4 and no objects").Want(http.StatusAccepted)
+		b.RunJobs(t)
+		search := func(filter string) (out []string) {
+			got := b.Call(t, "one", "POST", c+"/search", `{"query":"broken lamp pdf"`+filter+`}`).Want(http.StatusOK)
+			for i := range got.Length("hits") {
+				out = append(out, got.Text(fmt.Sprintf("hits.%d.note.content", i)))
+			}
+			return out
+		}
+		if got := search(""); slices.Contains(got, "broken-lamp.pdf") || !slices.Contains(got, "The warden polishes the brass lamp.") || slices.Contains(got, "lamp.txt") != (policy != "mem0") {
+			t.Errorf("%s: a search finds %q", policy, got)
+		}
+		if got := search(`,"filter":{"kind":"file"}`); !slices.Contains(got, "broken-lamp.pdf") {
+			t.Errorf("%s: a search for files finds %q", policy, got)
+		}
+		got := b.Call(t, "one", "POST", c+"/context", `{"query":"broken lamp pdf"}`).Want(http.StatusOK)
+		if got.Length("citations") != 1 || got.Text("citations.0.file") != "lamp.txt" {
+			t.Errorf("%s: the context is %s", policy, got.Body)
+		}
+		got = b.Call(t, "one", "POST", c+"/context", `{"query":"lamp","filter":{"kind":"file"}}`).Want(http.StatusOK)
+		if got.Length("citations") == 0 {
+			t.Errorf("%s: the context of files is %s", policy, got.Body)
+		}
+	}
+}

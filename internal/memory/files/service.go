@@ -45,7 +45,7 @@ type Store interface {
 	ListJobs(ctx context.Context, s tenant.Scope, q memory.JobQuery) ([]memory.Job, error)
 }
 
-// Parse turns a file into text, by page; document.Child is one.
+// Parse turns a file into text, by page; that of a document.Parser is one.
 type Parse func(ctx context.Context, media document.Media, data []byte, l document.Limits) ([]string, error)
 
 // Quota bounds the time that the files of a tenant take.

@@ -35,7 +35,17 @@ func (r *Service) readingOf(c *memory.Collection) memory.Reading {
 func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 	q.K = cmp.Or(q.K, rd.K)
 	q.useGraph = rd.Graph
-	q.noTranscripts = !findsTranscripts(q.Hidden, q.Filter)
+	namesKinds := hasLeaf(q.Filter, func(l *filter.Leaf) bool { return l.Field == filter.Kind })
+	if !findsTranscripts(q.Hidden, q.Filter) {
+		q.leftOut = append(q.leftOut, transcripts)
+	}
+	switch {
+	case q.Hidden || namesKinds:
+	case q.Internal: // of a context, which cites files by their passages
+		q.leftOut = append(q.leftOut, files)
+	default:
+		q.leftOut = append(q.leftOut, failedFiles)
+	}
 	if hides(rd, q.Hidden, q.Filter) {
 		q.Filter = and(filter.Not{Term: rd.Hidden}, q.Filter)
 	}
@@ -45,7 +55,7 @@ func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 	if !selectsBy(q.Filter, memory.AttrExpires) {
 		q.expiredBy = cmp.Or(q.Reference, r.clock())
 	}
-	if !hasLeaf(q.Filter, func(l *filter.Leaf) bool { return l.Field == filter.Kind }) {
+	if !namesKinds {
 		q.Filter, q.parts = and(and(memory.OfKinds(rd.Kinds...), rd.Filter), q.Filter), rd.Parts
 		if q.Hidden && rd.Hidden != nil && len(rd.Parts) > 0 {
 			q.parts = append(slices.Clone(rd.Parts), memory.Part{Name: "what is hidden", Filter: rd.Hidden})
@@ -56,6 +66,8 @@ func (r *Service) applyReading(rd *memory.Reading, q *Query) {
 var (
 	transcripts   = memory.Transcripts()
 	noTranscripts = filter.Not{Term: transcripts}
+	files         = memory.OfKinds(memory.KindFile)
+	failedFiles   = filter.And{files, filter.AttributeIs(memory.AttrFileState, memory.FileFailed)}
 )
 
 // findsTranscripts reports whether the transcripts of programs may be found: all that is hidden is wanted, or the caller's filter
@@ -138,6 +150,6 @@ func isExpired(attributes map[string]any, now time.Time) bool {
 
 // matches reports whether a note may be a hit.
 func (q *Query) matches(r *filter.Record) bool {
-	return filter.Match(q.Filter, r) && (!q.noTranscripts || !filter.Match(transcripts, r)) &&
+	return filter.Match(q.Filter, r) && !filter.Match(q.leftOut, r) &&
 		(q.expiredBy.IsZero() || !isExpired(r.Attributes, q.expiredBy))
 }

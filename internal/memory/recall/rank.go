@@ -274,8 +274,8 @@ func digestOf(s *index.Signals) int64 { return s.Digest }
 // all of the view.
 func (sr *searchRun) selection(further ...filter.Expr) *index.Selection {
 	wanted := sr.q.Filter
-	if sr.q.noTranscripts {
-		further = append(further, noTranscripts)
+	if len(sr.q.leftOut) > 0 {
+		further = append(further, filter.Not{Term: sr.q.leftOut})
 	}
 	for _, e := range further {
 		switch {

@@ -108,7 +108,7 @@ func (sr *searchRun) distinctHits(ctx context.Context, hits []search.Hit) ([]sea
 		}
 		digests := make(map[uuid.UUID]int64, len(notes))
 		for i := range notes {
-			if n := &notes[i]; sr.q.noTranscripts && memory.IsTranscript(n) {
+			if n := &notes[i]; n.Matches(sr.q.leftOut) {
 				hidden[n.ID] = true
 			} else {
 				digests[n.ID] = memory.DigestOf(n)

@@ -85,10 +85,10 @@ type Query struct {
 	// the collection's policy does not apply.
 	Internal bool
 
-	expiredBy     time.Time // notes that have expired by then are not hits; zero: none expires
-	noTranscripts bool      // [memory.Transcripts] are not hits
-	useGraph      bool      // triples near the entities that the query names join the hits
-	parts         []memory.Part
+	expiredBy time.Time // notes that have expired by then are not hits; zero: none expires
+	leftOut   filter.Or // what is not a hit unless the caller asks for it: [memory.Transcripts], files
+	useGraph  bool      // triples near the entities that the query names join the hits
+	parts     []memory.Part
 }
 
 // Source is what found a hit: vector, lexical, link or graph.
