@@ -139,6 +139,21 @@ func TestReview(t *testing.T) {
 	}
 }
 
+// What a policy is not sure of is shown by the text of the note and of those that it would be linked to.
+func TestReviewOfLinks(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	p.call(t, http.MethodPost, "/v1/collections", strings.NewReader(`{"name": "careful", "policy_config": {"confidence_gate": 1, "strengthen_gate": 1}}`))
+	first, second := "The ferry to Naxos leaves Piraeus at nine.", "The ferry to Naxos leaves Piraeus late in a storm."
+	p.pipe(t, "", "add", "-c", "careful", "--wait", first)
+	p.pipe(t, "", "add", "-c", "careful", "--wait", second)
+	p.prints(t, []string{second + "\n  + link related to " + first}, "review", "list", "-c", "careful")
+	id := object(t, p.pipe(t, "", "review", "list", "-c", "careful"))["id"].(string)
+	p.prints(t, []string{"  " + second + "\n  + link related to " + first}, "review", "show", id)
+	p.prints(t, []string{"1 note approved"}, "review", "approve", id)
+}
+
 // A command that reads the past takes a revision, a time or the name of a snapshot.
 func TestAsOf(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,7 @@ func Budgets() map[string]int {
 	return map[string]int{
 		"cmd":                                       1050,
 		"cmd/eval":                                  1230,
-		"internal/cli":                              7060,
+		"internal/cli":                              7113,
 		"internal/app":                              4090,
 		"internal/config":                           920,
 		"internal/api":                              10633,

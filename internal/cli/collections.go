@@ -105,8 +105,8 @@ func (c *cli) facts() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use: "facts [SUBJECT]", Short: "List what is known of people and things, with when it was true",
-		Long: "List facts as subject, relation and object. Collections of the policies mem0g and layered have them;\n" +
-			"`slipbox search` finds the memories of the others. In a pipe each line is a fact.",
+		Long: "List facts as subject, relation and object. Collections of the policy layered have them, and those\n" +
+			"of mem0g with a model; `slipbox search` finds the memories of the others. In a pipe each line is a fact.",
 		Example: "  slipbox facts Nora\n" +
 			"  slipbox facts Nora --past\n" +
 			"  slipbox facts --valid-at 2025-06-01T00:00:00Z",
@@ -123,7 +123,7 @@ func (c *cli) facts() *cobra.Command {
 			if conflicts {
 				query.Set("conflicts", "true")
 			}
-			return listed(cmd, c, to, path+"/facts", query, limit, "no facts; the policies mem0g and layered keep them", c.out.fact)
+			return listed(cmd, c, to, path+"/facts", query, limit, "no facts with a subject; layered keeps them, and mem0g needs a model for them; `slipbox notes --kind fact` lists sentences", c.out.fact)
 		}),
 	}
 	f := cmd.Flags()

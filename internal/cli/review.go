@@ -2,6 +2,8 @@ package cli
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	"github.com/slipboxhq/slipbox/internal/clip"
 	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
@@ -16,18 +19,34 @@ const reviews = "/v1/reviews"
 
 // review is a proposal, with its notes as the API shows them.
 type review struct {
-	ID      string         `json:"id"`
-	State   string         `json:"state"`
-	Reason  string         `json:"reason"`
-	Created *time.Time     `json:"created_at"`
-	Changes []reviewChange `json:"changes"`
+	ID         string         `json:"id"`
+	Collection string         `json:"collection"`
+	State      string         `json:"state"`
+	Reason     string         `json:"reason"`
+	Created    *time.Time     `json:"created_at"`
+	Changes    []reviewChange `json:"changes"`
 }
 
 type reviewChange struct {
 	noteChange
 
 	Links []slipbox.NoteLink `json:"links"`
+	Call  *slipbox.ToolCall  `json:"call"`
 }
+
+// content returns what is decided about: the text of the note, or the call of a tool.
+func (n *reviewChange) content() string {
+	if n.Call != nil {
+		return n.Call.Tool + " " + string(n.Call.Arguments)
+	}
+	return cmp.Or(valueOf(n.After, "content"), valueOf(n.Before, "content"))
+}
+
+const (
+	// mostListed and mostBegun bound what a list prints of a proposal: changes, and characters of each text.
+	mostListed = 3
+	mostBegun  = 200
+)
 
 func (c *cli) review() *cobra.Command {
 	return command.Group("review", "Decide about changes that wait for a person, such as a merge that was proposed",
@@ -50,8 +69,13 @@ func (c *cli) listReviews() *cobra.Command {
 			}
 			query.Set("state", state)
 			return listed(cmd, c, to, reviews, query, limit, "nothing waits for a decision", func(r review) error {
-				c.out.text("", cmp.Or(r.Reason, "a change"))
-				return c.out.details(2, count(len(r.Changes), "note", "notes"), when(r.Created), r.ID)
+				for i := range min(len(r.Changes), mostListed) {
+					c.out.text("", clip.Runes(r.Changes[i].content(), mostBegun))
+					if err := c.out.links(cmd.Context(), to, &r, i); err != nil {
+						return err
+					}
+				}
+				return c.out.details(2, cmp.Or(r.Reason, "a change"), count(len(r.Changes), "note", "notes"), when(r.Created), r.ID)
 			})
 		}),
 	}
@@ -70,6 +94,9 @@ func (c *cli) showReview() *cobra.Command {
 				c.out.details(0, got.State, got.Reason, when(got.Created))
 				for i := range got.Changes {
 					c.out.reviewed(&got.Changes[i])
+					if err := c.out.links(cmd.Context(), to, got, i); err != nil {
+						return err
+					}
 				}
 				return c.out.err
 			})
@@ -80,6 +107,9 @@ func (c *cli) showReview() *cobra.Command {
 // reviewed prints what a proposal changes of a note.
 func (s *screen) reviewed(n *reviewChange) {
 	switch {
+	case n.Call != nil:
+		s.text("+ call ", n.content())
+		return
 	case n.Before == nil:
 		n.Change = "added"
 	case n.After == nil:
@@ -91,9 +121,36 @@ func (s *screen) reviewed(n *reviewChange) {
 		}
 	}
 	s.difference(n.noteChange)
-	for _, l := range n.Links {
-		s.line("  + link %s %s", clean(l.Relation), l.Target)
+	if n.Before != nil && n.After != nil && n.Before["content"] == n.After["content"] {
+		s.text("  ", n.content())
 	}
+}
+
+// links prints the links that one change of a proposal adds, by the texts of the notes that they lead to.
+func (s *screen) links(ctx context.Context, to *client, r *review, change int) error {
+	for _, l := range r.Changes[change].Links {
+		text, err := r.textOf(ctx, to, l.Target)
+		if err != nil {
+			return err
+		}
+		s.text("  + link ", l.Relation+" to "+clip.Runes(text, mostBegun))
+	}
+	return s.err
+}
+
+// textOf returns the text of a note that a proposal adds or links.
+func (r *review) textOf(ctx context.Context, to *client, id string) (string, error) {
+	for i := range r.Changes {
+		if r.Changes[i].Note == id {
+			return r.Changes[i].content(), nil
+		}
+	}
+	var note slipbox.Note
+	_, _, err := to.get(ctx, request{Method: http.MethodGet, Path: collections + "/" + r.Collection + "/notes/" + url.PathEscape(id)}, &note)
+	if refused, ok := errors.AsType[*refusal](err); ok && refused.Status == http.StatusNotFound {
+		return "a note that is gone", nil
+	}
+	return note.Content, err
 }
 
 func (c *cli) approveReview() *cobra.Command {
