@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // histories are the fixtures of the translators.
@@ -211,4 +212,63 @@ func TestImportLinksFiles(t *testing.T) {
 	if third["linked"] != 2.0 || third["replaced"] != 2.0 || len(links) != 3 || !strings.Contains(fmt.Sprint(links), "why:by hand") {
 		t.Errorf("a folder that changed: %v\n%v", third, links)
 	}
+}
+
+// The date, tags, attributes and links of a note follow its file, also where the text stays. What a person has written stays.
+func TestImportFollowsFrontMatter(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	dir := t.TempDir()
+	write := writer(t, dir)
+	var kiln map[string]any
+	step := func(want, is string) {
+		t.Helper()
+		args := []string{"import", dir, "-c", "v2", "--create", "none"}
+		dry := object(t, p.pipe(t, "", append(args, "--dry-run")...))
+		got := object(t, p.pipe(t, "", args...))
+		if counts := fmt.Sprint(got["created"], got["known"], got["replaced"], got["kept"]); counts != want || dry["replaced"] != got["replaced"] {
+			t.Errorf("%s; want %s; a dry run says %v", counts, want, dry["replaced"])
+		}
+		if again := object(t, p.pipe(t, "", args...)); again["replaced"] != 0.0 || again["created"] != 0.0 || again["linked"] != 0.0 {
+			t.Errorf("once more: %v", again)
+		}
+		for _, item := range p.get(t, "/v1/collections/v2/notes")["items"].([]any) {
+			if n := item.(map[string]any); n["attributes"].(map[string]any)["source"] == "a.md" {
+				kiln = n
+			}
+		}
+		attributes := kiln["attributes"].(map[string]any)
+		if state := fmt.Sprintf("%v %v %v %v %d", kiln["tags"], attributes["status"], attributes["room"], attributes["hand"], len(kiln["links"].([]any))); state != is {
+			t.Errorf("the note is %s; want %s", state, is)
+		}
+	}
+	date := func(want string) {
+		t.Helper()
+		if at := kiln["occurred_at"]; at != want {
+			t.Errorf("the date is %v; want %s", at, want)
+		}
+	}
+	text := "# A\n\nThe kiln links [[b]].\n"
+	write("b.md", "# B\n\nOther.")
+	write("a.md", "---\ntags: [red, hot]\nstatus: open\nroom: 12\ndate: 2024-05-01\n---\n"+text)
+	step("2 0 0 0", "[red hot] open 12 <nil> 1")
+	date("2024-05-01T00:00:00Z")
+	write("a.md", "---\ntags: [blue, hot]\nstatus: closed\nroom: 12\ndate: 2025-06-02\n---\n"+text)
+	step("0 1 1 0", "[hot blue] closed 12 <nil> 1")
+	date("2025-06-02T00:00:00Z")
+
+	p.patch(t, "/v1/collections/v2/notes/"+kiln["id"].(string), `{"tags": ["hot", "mine"], "attributes": {"status": "waits", "hand": 1}}`)
+	write("a.md", "---\ntags: [green]\nstatus: done\nroom: 13\ndate: 2025-07-02\n---\n# A\n\nThe kiln is new.\n")
+	step("0 1 1 0", "[mine green] waits 13 1 0")
+	date("2025-07-02T00:00:00Z")
+	write("a.md", "# A\n\nThe kiln is new.\n")
+	step("0 1 1 0", "[mine] waits <nil> 1 0")
+	if kiln["occurred_at"] == "2025-07-02T00:00:00Z" {
+		t.Error("the note keeps the date that the file no longer has")
+	}
+	if err := os.Chtimes(filepath.Join(dir, "a.md"), time.Time{}, time.Unix(1_700_000_000, 0)); err != nil {
+		t.Fatal(err)
+	}
+	step("0 2 0 0", "[mine] waits <nil> 1 0")
 }

@@ -1,14 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"slices"
-
-	"github.com/oapi-codegen/nullable"
+	"time"
 
 	"github.com/slipboxhq/slipbox/internal/memory/transfer"
 	slipbox "github.com/slipboxhq/slipbox/sdk/go"
@@ -19,6 +19,10 @@ import (
 type origin struct {
 	File string `json:"file"` // digest of where the file is
 	Text string `json:"text"` // digest of the text that was sent; the gateway may have taken secrets out of it
+	// Said are digests of what the file said besides the text: its date, tags and attributes. They tell what has left the file from
+	// what a person or a model has written. nil: earlier imports did not keep them.
+	Said []string `json:"said"`
+	At   string   `json:"at"` // the time that the import set
 }
 
 // changeTries is how often a change is tried that meets another one.
@@ -28,20 +32,28 @@ const changeTries = 3
 type imported struct {
 	slipbox.NoteRef
 
-	Content    string             `json:"content"`
-	Links      []slipbox.NoteLink `json:"links"`
-	Attributes struct {
-		Section string `json:"section"`
-		Import  origin `json:"import"`
-	} `json:"attributes"`
+	Content    string                     `json:"content"`
+	Links      []slipbox.NoteLink         `json:"links"`
+	Tags       []string                   `json:"tags"`
+	OccurredAt time.Time                  `json:"occurred_at"`
+	Attributes map[string]json.RawMessage `json:"attributes"`
+}
+
+// origin returns what an import wrote about the note.
+func (n *imported) origin() (o origin) {
+	_ = json.Unmarshal(n.Attributes[transfer.AttrImport], &o) // another program may write anything there
+	return o
+}
+
+// section returns the heading that the note was imported with.
+func (n *imported) section() (heading string) {
+	_ = json.Unmarshal(n.Attributes[transfer.AttrSection], &heading) // the same
+	return heading
 }
 
 // text returns the digest of the text that the note was made of.
 func (n *imported) text() string {
-	if n.Attributes.Import.Text != "" {
-		return n.Attributes.Import.Text
-	}
-	return digest(n.Content)
+	return cmp.Or(n.origin().Text, digest(n.Content))
 }
 
 // versions are the notes that imports made of the files of one name.
@@ -106,11 +118,11 @@ func (v *versions) changes(place string, fresh []part) (list []change, rest []pa
 		n := &v.notes[at]
 		switch {
 		case v.taken[at]:
-		case n.Attributes.Import.File != place || n.text() != digest(n.Content):
+		case n.origin().File != place || n.text() != digest(n.Content):
 			kept++
 		default:
 			c := change{file: v.file, note: *n}
-			if same := slices.IndexFunc(fresh, func(p part) bool { return p.Heading == n.Attributes.Section }); same >= 0 {
+			if same := slices.IndexFunc(fresh, func(p part) bool { return p.Heading == n.section() }); same >= 0 {
 				now := fresh[same]
 				c.now = &now
 				fresh = slices.Delete(fresh, same, same+1)
@@ -124,12 +136,20 @@ func (v *versions) changes(place string, fresh []part) (list []change, rest []pa
 	return list, fresh, kept
 }
 
+// sameText reports whether only the date, the tags or the attributes of the file have changed.
+func (c *change) sameText() bool { return c.now != nil && c.note.text() == digest(c.now.Content) }
+
 // change corrects and deletes the notes of older versions, once all that is new is there.
 func (i *importing) change(ctx context.Context) error {
 	for n := range i.changes {
+		if c := &i.changes[n]; c.now != nil {
+			i.wiki.found(place{c.now.file, c.now.n}, c.note) // links may be to notes that are corrected later
+		}
+	}
+	for n := range i.changes {
 		c := &i.changes[n]
 		i.errs.statusf("%d of %d notes of files that changed…", n, len(i.changes))
-		stays := i.sent[c.note.text()] // a file that says the same was answered this note
+		stays := i.sent[c.note.text()] && !c.sameText() // a file that says the same was answered this note
 		if !stays {
 			var err error
 			if stays, err = i.apply(ctx, c); err != nil {
@@ -151,13 +171,11 @@ func (i *importing) apply(ctx context.Context, c *change) (stays bool, err error
 	write := request{Method: http.MethodDelete, Path: i.path + "/notes/" + c.note.ID, Query: i.ids}
 	if c.now != nil {
 		count = &i.report.Replaced
-		attributes, err := json.Marshal(c.now.attributes())
-		if err != nil {
-			return false, err
-		}
 		write.Method = http.MethodPatch
-		write.Body = slipbox.NotePatch{
-			Content: &c.now.Content, OccurredAt: nullable.NewNullableWithValue(c.now.at), Attributes: nullable.NewNullableWithValue(json.RawMessage(attributes)),
+		if !i.dry && !c.sameText() && len(c.note.Links) > 0 {
+			if err := i.relink(ctx, c.note.ID, nil, c.now.Targets); err != nil {
+				return false, err
+			}
 		}
 	}
 	for try := 1; !i.dry; try++ {
@@ -171,12 +189,17 @@ func (i *importing) apply(ctx context.Context, c *change) (stays bool, err error
 		} else if err != nil {
 			return false, err
 		}
-		if c.now != nil && is.text() == digest(c.now.Content) {
+		if c.now != nil && is.text() == digest(c.now.Content) && slices.Equal(is.origin().Said, c.now.facts()) {
 			break // the answer to an earlier try was lost
 		}
-		if digest(is.Content) != c.note.text() || try > changeTries {
+		if !c.sameText() && digest(is.Content) != c.note.text() || try > changeTries {
 			i.report.Kept++
 			return true, nil
+		}
+		if c.now != nil {
+			if write.Body, err = c.now.patch(&is); err != nil {
+				return false, err
+			}
 		}
 		write.Header = http.Header{"If-Match": {header.Get("ETag")}}
 		_, _, err = i.to.get(ctx, write, nil)
@@ -195,8 +218,5 @@ func (i *importing) apply(ctx context.Context, c *change) (stays bool, err error
 		}
 	}
 	*count++
-	if c.now != nil {
-		i.wiki.found(place{c.now.file, c.now.n}, c.note)
-	}
 	return false, nil
 }

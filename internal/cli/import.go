@@ -155,13 +155,14 @@ type part struct {
 	file, place string // the name of its file, and the digest of where that is
 	n           int    // its position in the file
 	at          string // when it happened, RFC 3339
+	dated       bool   // by the file
 	said        map[string]any
 }
 
 // attributes returns those of the note of a part.
 func (p part) attributes() slipbox.Attributes {
 	out := slipbox.Attributes(maps.Clone(p.said))
-	out[transfer.AttrImport] = origin{File: p.place, Text: digest(p.Content)}
+	out[transfer.AttrImport] = p.origin()
 	return out
 }
 
@@ -311,14 +312,18 @@ func (i *importing) add(ctx context.Context, f file) error {
 	i.wiki.add(f.name, &d)
 	var fresh []part
 	for n := range d.Parts {
-		if note := before.take(digest(d.Parts[n].Content)); note != nil {
+		now := part{
+			Part: d.Parts[n], file: f.name, n: n, place: digest(path), at: d.At.UTC().Format(time.RFC3339), dated: d.Dated, said: d.AttributesOf(f.name, n),
+		}
+		switch note := before.take(digest(now.Content)); {
+		case note == nil:
+			fresh = append(fresh, now)
+		case now.differs(note):
+			i.changes = append(i.changes, change{file: f.name, note: *note, now: &now})
+		default:
 			i.wiki.found(place{f.name, n}, *note)
 			i.report.Known++
-			continue
 		}
-		fresh = append(fresh, part{
-			Part: d.Parts[n], file: f.name, n: n, place: digest(path), at: d.At.UTC().Format(time.RFC3339), said: d.AttributesOf(f.name, n),
-		})
 	}
 	changes, fresh, kept := before.changes(digest(path), fresh)
 	i.changes = append(i.changes, changes...)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -50,14 +51,16 @@ func (w *wiki) found(at place, note imported) {
 	}
 }
 
-// missing returns the notes that a part links to, but for those that its note is linked to already.
-func (w *wiki) missing(at place) (out []string) {
+// missing returns the notes that a part links to, with the name that its text has for each, but for those that its note is linked
+// to already.
+func (w *wiki) missing(at place) map[string]string {
+	out := map[string]string{}
 	from := w.notes[at]
 	for _, name := range w.links[at] {
 		to := w.notes[place{w.files[name], 0}].ID
 		linked := slices.ContainsFunc(from.Links, func(l slipbox.NoteLink) bool { return l.Target == to && l.Relation == related })
-		if w.files[name] != at.file && to != "" && to != from.ID && !linked && !slices.Contains(out, to) {
-			out = append(out, to)
+		if w.files[name] != at.file && to != "" && to != from.ID && !linked && out[to] == "" {
+			out[to] = name
 		}
 	}
 	return out
@@ -74,14 +77,16 @@ func (i *importing) link(ctx context.Context) error {
 			continue
 		}
 		i.errs.statusf("linking: %d of %d…", n, len(i.wiki.order))
-		if err := i.linkNote(ctx, from.ID, targets); err != nil {
+		if err := i.relink(ctx, from.ID, targets, i.wiki.links[at]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (i *importing) linkNote(ctx context.Context, from string, targets []string) error {
+// relink adds links to notes, by the names that the text has for them, and removes those that an import made by a name that the
+// text no longer has. Others stay.
+func (i *importing) relink(ctx context.Context, from string, targets map[string]string, names []string) error {
 	path := i.path + "/notes/" + from + "/links"
 	for try := 1; ; try++ {
 		var is slipbox.LinkList
@@ -91,16 +96,23 @@ func (i *importing) linkNote(ctx context.Context, from string, targets []string)
 		} else if err != nil {
 			return err
 		}
-		var set slipbox.LinksInput
+		set := slipbox.LinksInput{Links: []slipbox.LinkInput{}}
+		linked := map[string]bool{}
 		for _, l := range is.Items {
+			if name, ours := l.Attributes[transfer.AttrImport].(string); ours && !slices.Contains(names, name) {
+				continue
+			}
+			linked[l.Target] = linked[l.Target] || l.Relation == related
 			set.Links = append(set.Links, slipbox.LinkInput{Target: l.Target, Relation: &l.Relation, Confidence: &l.Confidence, Attributes: l.Attributes})
 		}
-		for _, to := range targets {
-			if !slices.ContainsFunc(is.Items, func(l slipbox.Link) bool { return l.Target == to && l.Relation == related }) {
-				set.Links = append(set.Links, slipbox.LinkInput{Target: to})
+		kept := len(set.Links)
+		for _, to := range slices.Sorted(maps.Keys(targets)) {
+			if !linked[to] {
+				set.Links = append(set.Links, slipbox.LinkInput{Target: to, Attributes: map[string]any{transfer.AttrImport: targets[to]}})
 			}
 		}
-		if len(set.Links) == len(is.Items) {
+		added := len(set.Links) - kept
+		if added == 0 && kept == len(is.Items) {
 			return nil
 		}
 		write := request{Method: http.MethodPut, Path: path, Query: i.ids, Body: set, Header: http.Header{"If-Match": {header.Get("ETag")}}}
@@ -108,7 +120,7 @@ func (i *importing) linkNote(ctx context.Context, from string, targets []string)
 		r, ok := errors.AsType[*refusal](err)
 		switch {
 		case err == nil:
-			i.report.Linked += len(set.Links) - len(is.Items)
+			i.report.Linked += added
 			return nil
 		case !ok || r.ExitCode() != ExitRefused && r.Status != http.StatusNotFound:
 			return err

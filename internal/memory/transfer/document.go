@@ -23,6 +23,7 @@ const (
 // Document is a file of Markdown.
 type Document struct {
 	At      time.Time // when it happened: its front matter, else its name, else when it was written
+	Dated   bool      // by its front matter or its name
 	Aliases []string
 	Parts   []Part
 
@@ -49,7 +50,7 @@ func ReadDocument(name, text string, written, now time.Time, zone *time.Location
 	members, text := frontMatter(text)
 	d := Document{members: map[string]any{}, At: written}
 	if day, ok := dateOfName(name, now, zone); ok {
-		d.At = day
+		d.At, d.Dated = day, true
 	} else if written.Year() < 1900 || written.After(now) {
 		d.At = now
 	}
@@ -63,7 +64,7 @@ func ReadDocument(name, text string, written, now time.Time, zone *time.Location
 			d.Aliases = words(value)
 		case "date", "created":
 			if at, ok := timeOf(value, zone); ok && at.Before(now) {
-				d.At = at
+				d.At, d.Dated = at, true
 				continue
 			}
 			fallthrough
