@@ -227,7 +227,7 @@ func (q *Quotas) Reserve(ctx context.Context, s Scope, estimate int64) (settle f
 			return settle, nil
 		}
 	}
-	return nil, fault.New(fault.QuotaExceeded, "the tenant has reached its limit on model_tokens_per_day, which its operator sets")
+	return nil, fault.New(fault.QuotaExceeded, "the tenant has reached its limit on model_tokens_per_day, which its operator sets; the next day begins at 00:00 UTC")
 }
 
 func (q *Quotas) reserve(cur *usageSum, id uuid.UUID, estimate int64) (settle func(int64), ok bool) {
