@@ -13,8 +13,12 @@ const (
 	AttrFile     = "file" // its id
 	AttrFileName = "file_name"
 	AttrPage     = "page" // from 1; absent: the file has no pages
+)
 
-	AttrFileState, FileFailed = "state", "failed" // of a file that could not be read
+// AttrFileState is how far a file is, and FileFailed the value of one that could not be read.
+const (
+	AttrFileState = "state"
+	FileFailed    = "failed"
 )
 
 // PassageKey returns the key of a passage by its place in a file, from 0.

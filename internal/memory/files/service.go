@@ -613,7 +613,8 @@ func (f *Service) File(ctx context.Context, s tenant.Scope, v memory.View, id uu
 		return File{}, err
 	}
 	file := Of(&found[0])
-	return file, f.MarkLost(ctx, s, v, &file)
+	err = f.MarkLost(ctx, s, v, &file)
+	return file, err
 }
 
 // passagesOf selects the passages of a file.
