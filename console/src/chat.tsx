@@ -46,7 +46,7 @@ class Talk {
       }
     } catch (cause) {
       turn.state = control.signal.aborted ? 'stopped' : 'failed'
-      if (cause instanceof SlipboxError && cause.status === 401) refused(cause)
+      if (cause instanceof SlipboxError && cause.status === 401) refused(cause, true)
       if (turn.state === 'failed') turn.error = cause instanceof Error ? cause : new Error(String(cause))
     }
     if (this.control === control) this.control = undefined

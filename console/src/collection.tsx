@@ -14,7 +14,7 @@ import { Notes, orderOf } from './notes.tsx'
 import { Past } from './past.tsx'
 import { Read } from './parts.tsx'
 import { Reviews } from './reviews.tsx'
-import { formatRoute, tabs, type Route } from './route.ts'
+import { formatRoute, tabs, type Route, type Tab } from './route.ts'
 import { Search } from './search.tsx'
 import { useLoad, useShared } from './state.ts'
 import { titleOf } from './tree.ts'
@@ -22,7 +22,15 @@ import { count, plural, reveal } from './text.ts'
 import { Usage } from './usage.tsx'
 import { waitingIn } from './waiting.ts'
 
-export const titles = { notes: 'Notes', graph: 'Graph', search: 'Search', chat: 'Chat', context: 'Context', facts: 'Facts', memory: 'Memory', reviews: 'Reviews', jobs: 'Jobs', usage: 'Usage', compare: 'Compare', past: 'Past' }
+const titles = { notes: 'Notes', graph: 'Graph', search: 'Search', chat: 'Chat', context: 'Context', facts: 'Facts', reviews: 'Reviews', jobs: 'Jobs', usage: 'Usage', compare: 'Compare', past: 'Past' }
+
+/** The views that a collection has, with their titles. */
+export function viewsOf(c: Schemas['Collection']): { tab: Tab; title: string }[] {
+  return tabs.flatMap(tab => {
+    const title = tab === 'memory' ? insideTitle(c.policy) : tab === 'facts' && !hasFacts(c) ? undefined : titles[tab]
+    return title === undefined ? [] : [{ tab, title }]
+  })
+}
 
 export type Go = (route: Partial<Route>, replace?: boolean) => void
 
@@ -85,9 +93,9 @@ export function CollectionView({ route, go, show }: { route: Route; go: Go; show
             </div>
           </div>
           <nav class="tabs" aria-label={`Views of ${titleOf(c)}`} ref={inSight}>
-            {tabs.filter(t => (t !== 'memory' || insideTitle(c.policy)) && (t !== 'facts' || hasFacts(c))).map(t => (
+            {viewsOf(c).map(({ tab: t, title }) => (
               <a key={t} href={formatRoute({ collection: ref, tab: t })} aria-current={route.tab === t ? 'page' : undefined}>
-                {t === 'memory' ? insideTitle(c.policy) : titles[t]}{t === 'reviews' && (c.counts?.in_review ?? 0) > 0 && <span class="tag">{count(c.counts!.in_review)}</span>}
+                {title}{t === 'reviews' && (c.counts?.in_review ?? 0) > 0 && <span class="tag">{count(c.counts!.in_review)}</span>}
               </a>
             ))}
           </nav>

@@ -46,7 +46,7 @@ function App() {
   useEffect(() => () => stopTalks(api), [api])
   const shared: Shared = useMemo(() => ({
     api, changes,
-    refused: (error: SlipboxError) => signOut(`${error.message}. Sign in again; what you typed was not sent.`),
+    refused: (error: SlipboxError, unsent = false) => signOut(`${error.message}. Sign in again${unsent ? '; what you typed was not sent' : ''}.`),
     changed: () => setChanges(n => n + 1),
     tell: setTold,
   }), [api, changes, signOut])

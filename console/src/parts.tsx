@@ -51,15 +51,26 @@ export function Empty({ title, page = false, children }: { title: string; page?:
   return <div class="empty">{page ? <h1>{title}</h1> : <h2>{title}</h2>}{children}</div>
 }
 
+/** Puts the focus back when what had it is gone: to another element, or to the content of the page. */
+export function keepFocus(to?: Element | null): void {
+  if (document.activeElement && document.activeElement !== document.body) return
+  const next = to instanceof HTMLElement && to !== document.body && to.isConnected ? to : document.getElementById('main')
+  next?.focus({ preventScroll: true })
+}
+
 /** A dialog over the page. The browser keeps the focus in it, and Escape closes it. */
 export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
     const dialog = ref.current
+    const opener = document.activeElement
     dialog?.showModal()
     dialog?.querySelector<HTMLElement>('input, textarea, select')?.focus()
-    return () => dialog?.close()
+    return () => {
+      dialog?.close()
+      requestAnimationFrame(() => keepFocus(opener)) // when the dialog is gone from the page
+    }
   }, [])
   return (
     <dialog ref={ref} aria-labelledby={id} onCancel={e => { e.preventDefault(); close() }} onClick={e => { if (e.target === ref.current) close() }}>

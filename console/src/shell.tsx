@@ -1,12 +1,12 @@
 import { SlipboxError, type Schemas } from '@slipbox/client'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { CollectionView, titles } from './collection.tsx'
+import { CollectionView, viewsOf } from './collection.tsx'
 import { CreateCollection } from './forms.tsx'
 import { Home } from './home.tsx'
 import { Keys, Palette, useKeys } from './palette.tsx'
-import { Problem, Waiting } from './parts.tsx'
+import { keepFocus, Problem, Waiting } from './parts.tsx'
 import { Gateway } from './gateway.tsx'
-import { formatRoute, tabs } from './route.ts'
+import { formatRoute } from './route.ts'
 import { Start } from './start.tsx'
 import { useBeat, useLoad, useRoute, useSettled, useShared } from './state.ts'
 import { demo, Tour, useTour } from './tour.tsx'
@@ -54,11 +54,18 @@ export function Shell({ signOut }: { signOut: () => void }) {
   const tenants = operator === false || !operator && list.state === 'failed' ? '' : 'unseen'
   useEffect(() => setOpen(false), [route.collection, route.tab, route.note])
   useEffect(() => setBegun(false), [route.collection])
+  // What had the focus is gone with the view before: the next Tab begins in this one. At first it begins with the page.
+  const begins = useRef(true)
+  useEffect(() => {
+    if (!begins.current) keepFocus()
+    begins.current = false
+  }, [formatRoute(route)])
   const isOrdered = (c: Schemas['Collection']) => ordered.current?.ids.has(c.id) ?? false
   const late = (collections ?? []).filter(c => !isOrdered(c)).map(item => ({ item, depth: 0 }))
   const rows: { item: Schemas['Collection']; depth: number }[] = q !== '' && search.data ? search.data.map(item => ({ item, depth: 0 }))
     : [...flatten(treeOf((collections ?? []).filter(isOrdered))), ...late]
   const here = collections?.find(c => c.id === route.collection || c.name === route.collection)
+  const shown = here ?? (route.collection ? now : undefined)
   useEffect(() => document.querySelector('#tree [aria-current]')?.scrollIntoView({ block: 'nearest' }), [here?.id, open])
   useEffect(() => {
     document.title = now && route.collection ? `${titleOf(now)} · slipbox` : route.users ? 'Users · slipbox' : 'slipbox console'
@@ -119,12 +126,12 @@ export function Shell({ signOut }: { signOut: () => void }) {
       </main>
       {tour.at && <Tour at={tour.at} set={tour.set} go={go} />}
       {box === 'keys' && <Keys close={() => setBox(undefined)} />}
-      {box === 'palette' && <Palette here={here ?? (route.collection ? now : undefined)} go={go} close={() => setBox(undefined)} actions={[
+      {box === 'palette' && <Palette here={shown} go={go} close={() => setBox(undefined)} actions={[
         { key: 'start', title: 'Start page', of: 'view', act: () => go({}) },
         { key: 'users', title: 'Users', of: 'view', act: () => go({ users: true }) },
         { key: 'gateway', title: 'Gateway', of: 'view', act: () => go({ gateway: true }) },
         { key: 'new', title: 'New collection', of: 'action', act: () => setCreating(true) },
-        ...(route.collection ? tabs.filter(t => t !== 'memory').map(t => ({ key: t, title: titles[t], of: 'view', act: () => go({ collection: route.collection!, tab: t }) })) : []),
+        ...(shown ? viewsOf(shown).map(({ tab, title }) => ({ key: tab, title, of: 'view', act: () => go({ collection: shown.id, tab }) })) : []),
         { key: 'keys', title: 'Keys', of: 'help', act: () => setBox('keys') },
         { key: 'api', title: 'API reference', of: 'view', act: () => location.assign('/docs') },
         { key: 'out', title: 'Sign out', of: 'action', act: signOut },

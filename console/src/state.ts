@@ -2,6 +2,7 @@ import { ConnectionError, Slipbox, SlipboxError } from '@slipbox/client'
 import { createContext } from 'preact'
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { formatRoute, parseRoute, type Route } from './route.ts'
+import { keepScroll } from './scroll.ts'
 
 const keyName = 'slipbox-console-key'
 
@@ -15,8 +16,8 @@ export const session = {
 /** What every view uses: the client, and what to do when the key is refused. */
 export interface Shared {
   api: Slipbox
-  /** Called with the error of a request; a refused key leads back to the sign-in. */
-  refused: (error: SlipboxError) => void
+  /** Called with the error of a request; a refused key leads back to the sign-in, which says whether something typed is lost. */
+  refused: (error: SlipboxError, unsent?: boolean) => void
   /** Counts up when collections have changed, so that the tree is read again. */
   changes: number
   changed: () => void
@@ -37,13 +38,17 @@ export function useRoute(): [Route, (route: Partial<Route>, replace?: boolean) =
   const [route, setRoute] = useState(() => parseRoute(location.hash))
   useEffect(() => {
     const read = () => setRoute(parseRoute(location.hash))
+    const end = keepScroll()
     addEventListener('hashchange', read)
-    return () => removeEventListener('hashchange', read)
+    return () => {
+      end()
+      removeEventListener('hashchange', read)
+    }
   }, [])
   const go = useCallback((next: Partial<Route>, replace = false) => {
     const hash = formatRoute(next)
     if (replace) {
-      history.replaceState(null, '', hash)
+      history.replaceState(history.state, '', hash)
       setRoute(parseRoute(hash))
     } else location.hash = hash
   }, [])
@@ -131,7 +136,7 @@ export function useAction(): { busy: boolean; error: Error | undefined; run: (wo
       await work()
       return true
     } catch (cause) {
-      if (cause instanceof SlipboxError && cause.status === 401) refused(cause)
+      if (cause instanceof SlipboxError && cause.status === 401) refused(cause, true)
       setError(cause instanceof Error ? cause : new Error(String(cause)))
       return false
     } finally {

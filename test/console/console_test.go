@@ -64,6 +64,7 @@ func TestConsole(t *testing.T) {
 
 	b.step("a note is added from nothing",
 		button("Add a note"), field("Note", "Nora moved to Oslo in March, and likes dark tea."), button("Add"), text("Nora moved to Oslo"))
+	b.step("the focus is in the page after a dialog", gone(`//dialog`), eventually(`document.activeElement !== document.body`))
 	id := g.collection(t, "first")
 	g.post(t, "/v1/collections/"+id+"/notes?wait=evolved", map[string]any{"content": "Nora teaches pottery in a studio in Oslo."})
 	g.post(t, "/v1/collections/"+id+"/notes?wait=evolved", map[string]any{"content": "The kiln of the studio reaches 1280 degrees."})

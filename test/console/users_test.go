@@ -60,6 +60,8 @@ func TestUsers(t *testing.T) {
 	b.step("keys: the palette finds a user", chromedp.KeyEvent("k", chromedp.KeyModifiers(2)), eventually(`document.activeElement.getAttribute("role") === "combobox"`))
 	b.look("palette")
 	b.step("and opens it", chromedp.SendKeys(`dialog input`, "u117@", chromedp.ByQuery), eventually(`document.querySelector('dialog [aria-selected="true"]')?.innerText.includes("u117@example.com")`), press(kb.Enter), opened("u117@example.com"))
+	b.step("the palette has the views that the memory has", chromedp.KeyEvent("k", chromedp.KeyModifiers(2)), eventually(`document.activeElement.getAttribute("role") === "combobox"`),
+		holds(`(tabs => tabs.includes("Notes") && JSON.stringify([...document.querySelectorAll("dialog [role=option]")].map(o => o.innerText.split("\n")).filter(([title, of]) => of === "view" && !["Start page", "Users", "Gateway", "API reference"].includes(title)).map(([title]) => title)) === JSON.stringify(tabs))([...document.querySelectorAll(".tabs a")].map(a => a.firstChild.data))`), shut)
 	b.step("the palette has actions", chromedp.KeyEvent("k", chromedp.KeyModifiers(2)), eventually(`document.activeElement.getAttribute("role") === "combobox"`), chromedp.SendKeys(`dialog input`, "gatew", chromedp.ByQuery),
 		eventually(`document.querySelector('dialog [aria-selected="true"]')?.innerText.includes("Gateway")`), press(kb.Enter), text("Audit log"))
 
