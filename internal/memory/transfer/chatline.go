@@ -24,6 +24,7 @@ var (
 type chatHead struct {
 	layout string
 	date   [3]int
+	day    string // the date as it is written
 	clock  [3]int
 	mark   string // of the half of the day, in words
 	padded bool   // the hour has a zero before it
@@ -38,6 +39,7 @@ func parseChatLine(line string) (h chatHead, ok bool) {
 	for i, at := range []int{2, 4, 6} {
 		h.date[i] = number(m[at])
 	}
+	h.day = strings.Join(m[2:7], "")
 	for i, at := range []int{8, 9, 10} {
 		h.clock[i] = number(m[at])
 	}

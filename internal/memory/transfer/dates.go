@@ -17,6 +17,7 @@ import (
 type dates struct {
 	order   string
 	days    [][3]int       // each change of the date
+	first   string         // the first date as it is written
 	halves  map[string]int // hours that a mark of the clock adds, which then has twelve
 	shift   int            // of the year: 543 in the calendar of Thailand
 	max     int            // hour
@@ -41,6 +42,9 @@ func (d *dates) add(h chatHead) {
 	if len(d.marks) < 16 {
 		d.marks[h.mark]++
 	}
+	if !d.started {
+		d.first = h.day
+	}
 	if !d.started || d.last.date != h.date {
 		if len(d.days) < maxDays {
 			d.days = append(d.days, h.date)
@@ -64,8 +68,11 @@ type candidate struct {
 func (d *dates) decide(r *reading) error {
 	d.decideClock(r)
 	orders := []string{"DMY", "MDY", "YMD"}
+	if strings.Contains(d.first, ".") {
+		orders = []string{"DMY", "YMD"} // CLDR has no language that writes the month first, with dots
+	}
 	if d.order != "" {
-		if !slices.Contains(orders, d.order) {
+		if !slices.Contains([]string{"DMY", "MDY", "YMD"}, d.order) {
 			return fault.InvalidField("dates", "must be DMY, MDY or YMD: the order of day, month and year in the file")
 		}
 		orders = []string{d.order}
@@ -87,9 +94,8 @@ func (d *dates) decide(r *reading) error {
 		if other.back > best.back || sparse || other.first.Equal(best.first) && other.span == best.span || other.order == "YMD" {
 			continue
 		}
-		one := d.days[0]
-		return fault.InvalidField("dates", "is needed: whether %d/%d/%d is %s or %s cannot be told from the file. Say %s or %s",
-			one[0], one[1], one[2], best.first.Format("2 January 2006"), other.first.Format("2 January 2006"), best.order, other.order)
+		return fault.InvalidField("dates", "is needed: whether %s is %s or %s cannot be told from the file. Say %s or %s",
+			d.first, best.first.Format("2 January 2006"), other.first.Format("2 January 2006"), best.order, other.order)
 	}
 	d.order, d.shift = best.order, best.shift
 	return nil

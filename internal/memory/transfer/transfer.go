@@ -95,6 +95,11 @@ func (s *Source) formatOf(name string) (format, error) {
 	if name != "" {
 		return format{}, fault.InvalidField("format", "must be one of %s", wording.Or(Formats()...))
 	}
+	if s.one != nil {
+		if info, err := s.one.Stat(); err == nil && info.Size() == 0 {
+			return format{}, fault.New(fault.Invalid, "%s is empty", s.name)
+		}
+	}
 	return format{}, fault.New(fault.Invalid, "%s is not recognized, so nothing of it is imported. Supported are %s", s.name, strings.Join(Formats(), ", "))
 }
 
