@@ -105,11 +105,11 @@ func (c *gateway) doctor() *cobra.Command {
 				if f.State == app.Bad {
 					bad++
 				}
-				if _, err := fmt.Fprintf(c.stdout, "%-5s %-9s %s\n", f.State, f.Name, f.Detail); err != nil {
+				if _, err := fmt.Fprintf(c.stdout, "%-5s %-14s %s\n", f.State, f.Name, f.Detail); err != nil {
 					return err
 				}
 				if f.Fix != "" {
-					if _, err := fmt.Fprintf(c.stdout, "                fix: %s\n", f.Fix); err != nil {
+					if _, err := fmt.Fprintf(c.stdout, "%21sfix: %s\n", "", f.Fix); err != nil {
 						return err
 					}
 				}

@@ -61,6 +61,13 @@ func TestMCPOnStandardStreams(t *testing.T) {
 		if !strings.Contains(log.String(), "stopped") {
 			t.Errorf("start %d: no log on stderr: %s", i, log)
 		}
+		if keys := keyText.FindAllString(log.String(), -1); len(keys) != 0 {
+			t.Errorf("start %d: an agent keeps a key in its log", i)
+		}
+	}
+	// A person gets the first key from the first gateway that they start.
+	if p := serve(t, data, nil); len(keyText.FindAllString(p.Stdout.String(), -1)) != 1 {
+		t.Errorf("no key: %s", p.Stdout)
 	}
 }
 

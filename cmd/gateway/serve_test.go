@@ -242,6 +242,13 @@ func TestBackupAndRestoreOfTheLiveFile(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(fresh, "*.part*")); err != nil || len(left) > 0 {
 		t.Errorf("the restore leaves %v, %v", left, err)
 	}
+	junk := filepath.Join(t.TempDir(), "junk.db")
+	if err := os.WriteFile(junk, []byte(strings.Repeat("no database", 1_000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, msg, code := run(t, nil, "restore", junk, "--data", filepath.Join(t.TempDir(), "new")); code != 1 || !strings.Contains(msg, "name a file that") || strings.Contains(msg, "put it aside") {
+		t.Errorf("restore of no backup: exit %d: %s", code, msg)
+	}
 	if _, msg, code := run(t, nil, "restore", file, "--data", fresh); code != 1 || !strings.Contains(msg, "not empty") {
 		t.Errorf("restore over a restored store: exit %d: %s", code, msg)
 	}

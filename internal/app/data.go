@@ -120,7 +120,11 @@ func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) e
 		}
 		st, err := sqlite.Open(ctx, sqlite.Config{Path: part}, sqlite.Deps{Logger: log})
 		if err != nil {
-			return fault.Wrap(err, fault.CodeOf(err), "%s is not a usable backup; name a file that `gateway backup` wrote", file)
+			code := fault.CodeOf(err)
+			if f, ok := errors.AsType[*fault.Error](err); ok && f.Err != nil {
+				err = f.Err // its advice is for a store that is in use
+			}
+			return fault.Wrap(err, code, "%s is not a usable backup; name a file that `gateway backup` wrote", file)
 		}
 		problems, err = st.Verify(ctx)
 		return errors.Join(err, st.Close())

@@ -24,6 +24,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/build"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/store"
 )
 
 // FindingState is the state of one finding.
@@ -211,6 +212,9 @@ func doctorStore(ctx context.Context, cfg Settings, log *slog.Logger) Finding {
 	}
 	if fault.Is(err, fault.Unavailable) {
 		return Finding{Name: "store", State: Bad, Detail: fault.OneLine(err), Fix: writableFix}
+	}
+	if errors.Is(err, store.ErrOlder) {
+		return Finding{Name: "store", State: Bad, Detail: fault.OneLine(err), Fix: "start `gateway serve` of this build once"}
 	}
 	if err != nil {
 		return Finding{Name: "store", State: Bad, Detail: fault.OneLine(err), Fix: "restore a backup into an empty data directory (`gateway restore FILE`), or use the build that wrote it"}

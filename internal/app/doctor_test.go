@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"database/sql"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/config"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 )
 
 // The start and doctor name the settings of a Postgres that loses what was acknowledged, and serve on it.
@@ -94,6 +96,35 @@ func TestDoctorNamesTheOwnerAndTheMount(t *testing.T) {
 	}
 	found := doctorStore(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	if found.State != Bad || !strings.Contains(found.Fix, "owner") || !strings.Contains(found.Fix, "mount it writable") || strings.Contains(found.Fix, "restore") {
+		t.Errorf("%+v", found)
+	}
+}
+
+// A store of an earlier build is whole: the server upgrades it.
+func TestDoctorNamesTheUpgrade(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Data = t.TempDir()
+	path := filepath.Join(cfg.Data, databaseFile)
+	st, err := sqlite.Open(t.Context(), sqlite.Config{Path: path}, sqlite.Deps{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "DELETE FROM goose_db_version WHERE version_id > 1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found := doctorStore(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if found.State != Bad || !strings.Contains(found.Detail, "schema version 1, this build needs") || !strings.Contains(found.Fix, "gateway serve") || strings.Contains(found.Fix, "restore") {
 		t.Errorf("%+v", found)
 	}
 }

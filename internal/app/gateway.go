@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -210,7 +211,8 @@ func (g *Gateway) logAttrs() []any {
 	return append(out, "store", "postgres", "redis", g.redis != nil, "jobs_here", g.jobs != nil)
 }
 
-// beforeServing prepares the store before the first request, and returns the demo's key.
+// beforeServing prepares the store before the first request, and returns the demo's key. stdout is where a person reads the first key;
+// nil: none is made.
 func (g *Gateway) beforeServing(ctx context.Context, stdout io.Writer, demo bool) (demoKey string, err error) {
 	if g.cfg.HTTP.PublicURL != "" {
 		g.log.InfoContext(ctx, "programs connect by OAuth", "url", strings.TrimSuffix(g.cfg.HTTP.PublicURL, "/")+"/mcp")
@@ -249,18 +251,24 @@ func (g *Gateway) recoverJobs(ctx context.Context) error {
 	return nil
 }
 
-// firstStart creates the default tenant and prints a key for it, unless the tenant exists.
+// firstStart creates the default tenant, and prints a key for it unless people have had one.
 func (g *Gateway) firstStart(ctx context.Context, stdout io.Writer) error {
 	op := grant.Operator("operator:first-start")
-	_, err := g.Tenants.Get(ctx, op, DefaultTenant)
-	if !fault.Is(err, fault.NotFound) {
-		return err
+	t, err := g.Tenants.Get(ctx, op, DefaultTenant)
+	if fault.Is(err, fault.NotFound) {
+		t, err = g.Tenants.Create(ctx, op, tenant.NewTenant{Name: DefaultTenant})
 	}
-	t, err := g.Tenants.Create(ctx, op, tenant.NewTenant{Name: DefaultTenant})
 	if err != nil {
-		return fmt.Errorf("create the first tenant: %w", err)
+		return fmt.Errorf("make the first tenant: %w", err)
+	}
+	if stdout == nil {
+		return nil
 	}
 	s := wholeTenant(t.ID, op.Actor())
+	keys, err := g.keysOf(ctx, s)
+	if err != nil || slices.ContainsFunc(keys, func(k auth.Key) bool { return k.Name != mcpKeyName }) {
+		return err
+	}
 	k, err := g.Auth.Keys.Create(ctx, s, auth.NewKey{Name: "first key"})
 	if err != nil {
 		return fmt.Errorf("create the first key: %w", err)

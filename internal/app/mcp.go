@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/mcp"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // mcpKeyName is the name of the key that ServeMCP uses.
@@ -33,8 +34,8 @@ func RelayMCP(ctx context.Context, base, key string, log *slog.Logger, in io.Rea
 }
 
 // ServeMCP is RelayMCP over a gateway that runs in this process, on a port of this machine that the system chooses,
-// with the embedded store. It uses a key of its own, which ends with it. The first key goes to stderr.
-func ServeMCP(ctx context.Context, cfg Settings, log *slog.Logger, in io.Reader, out, stderr io.Writer) error {
+// with the embedded store. It uses a key of its own, which ends with it, and makes none for people: an agent keeps what goes to stderr.
+func ServeMCP(ctx context.Context, cfg Settings, log *slog.Logger, in io.Reader, out io.Writer) error {
 	if cfg.Servers() {
 		return fault.New(fault.Conflict, "with DATABASE_URL, run a gateway and pass its address with --url")
 	}
@@ -46,7 +47,7 @@ func ServeMCP(ctx context.Context, cfg Settings, log *slog.Logger, in io.Reader,
 	if err != nil {
 		return err
 	}
-	if _, err := g.beforeServing(ctx, stderr, false); err != nil {
+	if _, err := g.beforeServing(ctx, nil, false); err != nil {
 		return errors.Join(err, g.Close())
 	}
 	key, err := g.replaceKey(ctx, auth.NewKey{Name: mcpKeyName})
@@ -56,11 +57,18 @@ func ServeMCP(ctx context.Context, cfg Settings, log *slog.Logger, in io.Reader,
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	served := make(chan error, 1)
-	go func() { served <- g.Run(work, stderr, false) }()
+	go func() { served <- g.Run(work, nil, false) }()
 	relayed := RelayMCP(work, g.URL(), key.Text, log, in, out)
 	revoked := g.revokeKey(context.WithoutCancel(ctx), key.ID)
 	stop()
 	return errors.Join(relayed, revoked, <-served)
+}
+
+// keysOf returns all keys of a tenant.
+func (g *Gateway) keysOf(ctx context.Context, s tenant.Scope) ([]auth.Key, error) {
+	return allPages(func(after uuid.UUID, limit int) ([]auth.Key, error) {
+		return g.Auth.Keys.List(ctx, s, auth.KeyQuery{After: after, Limit: limit})
+	}, keyID)
 }
 
 // replaceKey creates a key of the default tenant. It revokes those of the same name that earlier starts made.
@@ -69,9 +77,7 @@ func (g *Gateway) replaceKey(ctx context.Context, k auth.NewKey) (auth.CreatedKe
 	if err != nil {
 		return auth.CreatedKey{}, err
 	}
-	keys, err := allPages(func(after uuid.UUID, limit int) ([]auth.Key, error) {
-		return g.Auth.Keys.List(ctx, s, auth.KeyQuery{After: after, Limit: limit})
-	}, keyID)
+	keys, err := g.keysOf(ctx, s)
 	if err != nil {
 		return auth.CreatedKey{}, err
 	}

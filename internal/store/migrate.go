@@ -35,6 +35,9 @@ type Schema struct {
 	Unreleased bool
 }
 
+// ErrOlder is the cause of a refusal to open a database that this build has not migrated yet.
+var ErrOlder = errors.New("start the server of this build once to upgrade it")
+
 // Newer reports whether a newer build has migrated the database.
 func (s Schema) Newer() bool { return !s.Unreleased && s.Current > s.Known }
 

@@ -163,7 +163,7 @@ func (s *Store) migrate(ctx context.Context, db *sql.DB, refuse bool) error {
 		return err
 	}
 	if !s.schema.Unreleased && s.schema.Current < s.schema.Known {
-		return fault.New(fault.Conflict, "the database has schema version %d, this build needs %d: start the server of this build once to upgrade it", s.schema.Current, s.schema.Known)
+		return fault.Wrap(store.ErrOlder, fault.Conflict, "the database has schema version %d, this build needs %d", s.schema.Current, s.schema.Known)
 	}
 	return s.schema.Usable()
 }
