@@ -141,6 +141,9 @@ func (c *gateway) keyCreate() *cobra.Command {
 			"  gateway key create --tenant acme --name deploy\n" +
 			"  gateway key create --operator --ttl 24h",
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if err := command.Exclude(cmd, "operator", "tenant", "agent", "scopes", "external"); err != nil {
+				return err
+			}
 			if n.Limit, err = limitOf(external); err != nil {
 				return err
 			}
@@ -167,10 +170,6 @@ func (c *gateway) keyCreate() *cobra.Command {
 	f.DurationVar(&n.TTL, "ttl", 0, "lifetime of the key, such as 720h (default: until it is revoked)")
 	f.BoolVar(&asJSON, "json", false, "print the key as a JSON object")
 	f.BoolVar(&operator, "operator", false, "create a platform key, which manages tenants and cannot read memories")
-	cmd.MarkFlagsMutuallyExclusive("operator", "tenant")
-	cmd.MarkFlagsMutuallyExclusive("operator", "agent")
-	cmd.MarkFlagsMutuallyExclusive("operator", "scopes")
-	cmd.MarkFlagsMutuallyExclusive("operator", "external")
 	return cmd
 }
 

@@ -53,6 +53,9 @@ func TestImportHistories(t *testing.T) {
 	if hits := p.pipe(t, "", "search", "-c", "past", "When do I fly to Lisbon?", "-k", "1"); !strings.Contains(hits, "2025-10-09T08:53:21.25Z") {
 		t.Errorf("the message: %s", hits)
 	}
+	if said := p.pipe(t, "", "import", chat, "-c", "past", "--me", "Nora", "--dry-run", "--text"); strings.Contains(said, "were there") || !strings.Contains(said, "from 1 file; ") {
+		t.Errorf("a dry run counts what it has not looked for: %s", said)
+	}
 	for _, name := range []string{"claude", "slack", "telegram", "whatsapp-ios", "jsonl", "memoryos", "mem0", "memorybank", "letta"} {
 		at := filepath.Join(histories, name)
 		if file := map[string]string{"jsonl": "chat.jsonl", "mem0": "memories.json"}[name]; file != "" {
@@ -92,6 +95,8 @@ func TestImportHistories(t *testing.T) {
 	}
 	odd := write(t, "odd.jsonl", `{"role":"user","content":"I keep bees.","timestamp":"2024-01-01T09:00:00Z"}`+"\n")
 	p.prints(t, []string{"notes: 1 message,\n2024-01-01\n"}, "import", odd, "-c", "past", "--dry-run")
+	bare := write(t, "bare.jsonl", `{"content":"eins"}`+"\n")
+	p.prints(t, []string{"\neins\n", "from 1 file; "}, "import", bare, "-c", "past", "--dry-run")
 	day := filepath.Join(t.TempDir(), "chat.txt")
 	if err := os.WriteFile(day, []byte("3/4/26, 9:59 AM - Nora: Late.\n"), 0o600); err != nil {
 		t.Fatal(err)

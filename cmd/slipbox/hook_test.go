@@ -328,6 +328,7 @@ func TestHookIsSilent(t *testing.T) {
 		{"a key that is not accepted", good, []string{"SLIPBOX_URL=" + p.url, "SLIPBOX_API_KEY=sb_live_x"}, ""},
 		{"no key", good, []string{"XDG_CONFIG_HOME=" + t.TempDir()}, "slipbox login"},
 		{"no home", good, []string{"HOME=", "XDG_CONFIG_HOME="}, "HOME"},
+		{"no memory", good, nil, `of user "nobody"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -182,6 +182,35 @@ func TestImportEndedAnywhere(t *testing.T) {
 	})
 }
 
+// Ctrl-C ends what a person has begun: the gateway imports no more, and the same command continues.
+func TestImportInterruptedIsCanceled(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	const lines = 3_000
+	var body strings.Builder
+	for n := range lines {
+		body.WriteString(`{"role":"user","content":"Message ` + strconv.Itoa(n) + ` of a long history."}` + "\n")
+	}
+	args := []string{"import", write(t, "long.jsonl", body.String()), "-c", "long"}
+	p.pipe(t, "", "add", "-c", "long", "--create", "none", "A first note.")
+	said := func() int {
+		t.Helper()
+		return int(p.get(t, "/v1/collections/long")["counts"].(map[string]any)["notes"].(float64))
+	}
+	// The fifth request asks for the job.
+	if !p.endedAt(t, 5, false, syscall.SIGINT, nil, args...) {
+		t.Fatal("it was not interrupted")
+	}
+	if jobs := p.get(t, "/v1/jobs?state=cancelled")["items"].([]any); len(jobs) != 1 || said() >= lines {
+		t.Errorf("jobs %v, %d notes", jobs, said())
+	}
+	p.pipe(t, "", args...)
+	if said() != lines+1 {
+		t.Errorf("%d notes after the second import", said())
+	}
+}
+
 // A person who watches a job sees its end, although the gateway is killed and started again meanwhile.
 func TestWatchSurvivesARestart(t *testing.T) {
 	t.Parallel()

@@ -150,6 +150,12 @@ func TestLoginAddSearch(t *testing.T) {
 	if got := p.pipe(t, "", "add", "--text", "Nora asked the gallery to hold two vases back."); !strings.Contains(got, "known · ") {
 		t.Errorf("a note that is there: %q", got)
 	}
+	// No job follows from a note of a collection that learns nothing, and the note is new nevertheless.
+	for _, want := range []string{"added · ", "known · "} {
+		if got := p.pipe(t, "", "add", "--text", "-c", "plain", "--create", "none", "Tea is at four."); !strings.Contains(got, want) {
+			t.Errorf("a note without a job: %q, want %q", got, want)
+		}
+	}
 	hits := object(t, p.pipe(t, "", "search", "two", "vases", "-k", "1"))["hits"].([]any)
 	if len(hits) != 1 || !strings.Contains(hits[0].(map[string]any)["note"].(map[string]any)["content"].(string), "vases") {
 		t.Errorf("found %v", hits)
@@ -244,6 +250,7 @@ func TestErrorsNameTheFix(t *testing.T) {
 	if err := os.WriteFile(list, []byte("[1, 2]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	nothing := write(t, "nothing.jsonl", "")
 	// A shell completes what exists.
 	for args, want := range map[string]string{"--help": "completion", "__complete search -c ": "diary", "__complete search --profile ": "default", "completion bash": "slipbox"} {
 		if out := p.pipe(t, "", strings.Split(args, " ")...); !strings.Contains(out, want) {
@@ -265,7 +272,7 @@ func TestErrorsNameTheFix(t *testing.T) {
 		{"an empty question", nil, "\n", []string{"search"}, 1, []string{"question", "pipe"}},
 		{"an unknown collection", nil, "", []string{"search", "-c", "dairy", "x"}, 3, []string{"diary", "--collection"}},
 		{"an unknown collection to add to", nil, "", []string{"add", "-c", "dairy", "x"}, 3, []string{"diary", "--create"}},
-		{"an unknown user", nil, "", []string{"add", "--user", "x", "x"}, 3, []string{"--create"}},
+		{"an unknown user", nil, "", []string{"add", "--user", "x", "x"}, 3, []string{`of user "x"`, "--create"}},
 		{"two collections", nil, "", []string{"add", "-c", "diary", "--user", "x", "x"}, 1, []string{"--user", "use one"}},
 		{"an unknown policy", nil, "", []string{"add", "-c", "new", "--create", "amme", "x"}, 1, []string{"policy"}},
 		{"too long a note", nil, strings.Repeat("long ", 1<<16), []string{"add"}, 1, []string{"content"}},
@@ -275,12 +282,16 @@ func TestErrorsNameTheFix(t *testing.T) {
 		{"no time", nil, "", []string{"add", "--at", "yesterday", "x"}, 1, []string{"--at", "2026-03-01T09:30:00Z"}},
 		{"an end in the past", nil, "", []string{"add", "--expires-at", "2020-01-01T00:00:00Z", "x"}, 1, []string{"--expires-at", "future"}},
 		{"an end that is none", nil, "", []string{"add", "--ttl", "-1h", "x"}, 1, []string{"--ttl"}},
-		{"two ends", nil, "", []string{"add", "--ttl", "1h", "--expires-at", "2099-01-01T00:00:00Z", "x"}, 1, []string{"--ttl", "expires_at"}},
+		{"two ends", nil, "", []string{"add", "--ttl", "1h", "--expires-at", "2099-01-01T00:00:00Z", "x"}, 1, []string{"--ttl", "--expires-at"}},
 		{"no time of a fact", nil, "", []string{"facts", "--valid-at", "yesterday"}, 1, []string{"--valid-at", "2026-03-01T09:30:00Z"}},
 		{"a name that is taken", nil, "", []string{"fork", "diary"}, 1, []string{"diary", "another name"}},
 		{"an unknown note", nil, "", []string{"history", "01a1fdda-ccd6-713d-97db-eda78326c93a"}, 3, []string{"slipbox search"}},
 		{"an unknown job", nil, "", []string{"watch", "01a1fdda-ccd6-713d-97db-eda78326c93a"}, 3, []string{"`slipbox watch`"}},
 		{"a collection to import into", nil, "", []string{"import", "-c", "dairy", "../../README.md"}, 3, []string{"diary", "--create"}},
+		{"two forms of output", nil, "", []string{"search", "x", "--text", "--json"}, 1, []string{"--json and --text exclude each other", "slipbox search --help"}},
+		{"an empty file", nil, "", []string{"import", nothing}, 1, []string{"is empty"}},
+		{"a hook of a collection", nil, "{}", []string{"hook", "codex", "install", "-c", "diary", "--dry-run"}, 1, []string{"--user"}},
+		{"an unknown job to cancel", nil, "", []string{"job", "cancel", "01a1fdda-ccd6-713d-97db-eda78326c93a"}, 3, []string{"`slipbox watch`"}},
 		{"an empty note", nil, "", []string{"add", " "}, 1, []string{"empty", "pipe"}},
 		{"the link of the console", nil, "", []string{"login", p.url + "/console#key=x"}, 1, []string{p.url + ";", "/console", "asks for the key"}},
 		{"no memory of MemoryBank", nil, "", []string{"import", "--format", "memorybank", list}, 1, []string{"an object is missing"}},
@@ -292,7 +303,7 @@ func TestErrorsNameTheFix(t *testing.T) {
 		{"a key in the address", nil, "", []string{"login", "http://user:key@127.0.0.1"}, 1, []string{"slipbox login"}},
 		{"a torn key", []string{"SLIPBOX_API_KEY=sb_live_\x01", "SLIPBOX_URL=" + p.url}, "", []string{"search", "x"}, 2, []string{"gateway key create"}},
 		{"an unknown profile", nil, "", []string{"search", "--profile", "work", "x"}, 1, []string{"default", "slipbox login"}},
-		{"no base", nil, "", []string{"diff"}, 1, []string{"against", "no parent"}},
+		{"no base", nil, "", []string{"diff"}, 1, []string{"AGAINST: ", "--against-at", "no parent"}},
 		{"a revision that is none", nil, "", []string{"diff", "--against-at", "tomorrow"}, 1, []string{"--against-at", "snapshot"}},
 		{"an unknown kind", nil, "", []string{"diff", "diary", "--at", "1", "--kind", "thing"}, 1, []string{"--kind"}},
 		{"nothing to merge from", nil, "", []string{"merge"}, 1, []string{"merge from", "slipbox merge --help"}},

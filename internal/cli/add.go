@@ -79,7 +79,7 @@ func (c *cli) add() *cobra.Command {
 			if c.asJSON() {
 				return c.out.json(raw)
 			}
-			return c.out.added(got)
+			return c.out.added(got, to.status == http.StatusCreated)
 		}),
 	}
 	f := cmd.Flags()
@@ -92,10 +92,10 @@ func (c *cli) add() *cobra.Command {
 	return cmd
 }
 
-func (s *screen) added(got slipbox.NoteCreated) error {
-	what := "added"
-	if got.Job == nil {
-		what = "known"
+func (s *screen) added(got slipbox.NoteCreated, created bool) error {
+	what := "known"
+	if created {
+		what = "added"
 	}
 	if got.Note.State == "evolved" {
 		s.details(0, strings.Join(got.Note.Keywords, ", "), count(len(got.Note.Links), "link", "links"))
@@ -152,6 +152,7 @@ func (c *cli) create(ctx context.Context, to *client, policy string, send func()
 
 // suggest adds to an error what may be done about a collection that does not exist.
 func (c *cli) suggest(ctx context.Context, to *client, r *refusal) {
+	r.whose = c.whose()
 	r.fix = "create it with --create amem"
 	if names := to.names(ctx); len(names) > 0 && len(c.given()) == 0 {
 		r.fix = "there are " + strings.Join(names, ", ") + "; " + r.fix

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -69,10 +70,10 @@ func New(stdout, stderr io.Writer) *cobra.Command {
 	}
 	f.BoolVar(&c.json, "json", false, "print JSON, also on a terminal")
 	f.BoolVar(&c.text, "text", false, "print text, also in a pipe (COLUMNS: its width; default 80)")
-	root.MarkFlagsMutuallyExclusive("json", "text")
+	root.PersistentPreRunE = c.check
 	root.PersistentPostRunE = func(*cobra.Command, []string) error { return cmp.Or(c.out.err, c.errs.err) }
 	root.AddCommand(c.login(), c.add(), c.search(), c.chat(), c.fork(), c.diff(), c.merge(), c.rollback(), c.review(), c.snapshot(), c.blame(), c.experiment(), c.list(), c.notes(), c.facts(), c.history(),
-		c.changes(), c.webhook(), c.remove(), c.imports(), c.export(), c.file(), c.watch(), c.hook())
+		c.changes(), c.webhook(), c.remove(), c.imports(), c.export(), c.file(), c.watch(), c.job(), c.hook())
 	c.completion(root)
 	return root
 }
@@ -128,6 +129,7 @@ func (c *cli) run(fn func(cmd *cobra.Command, args []string, to *client) error) 
 		}
 		err = fn(cmd, args, to)
 		if r, ok := errors.AsType[*refusal](err); ok {
+			r.whose = c.whose()
 			r.takes = func(flag string) bool { return cmd.Flags().Lookup(flag) != nil }
 		}
 		return explain(cmd.Context(), to, err)
@@ -149,6 +151,9 @@ func (c *cli) runOn(fn func(cmd *cobra.Command, args []string, to *client, path 
 func explain(ctx context.Context, to *client, err error) error {
 	if err == nil {
 		return nil
+	}
+	if f, ok := errors.AsType[failure](err); ok && f.code == ExitInterrupted {
+		return f
 	}
 	if ctx.Err() != nil {
 		return failure{"interrupted; run the command again to continue", ExitInterrupted}
@@ -184,6 +189,22 @@ func reading[T any](ctx context.Context, read func() (T, error)) (T, error) {
 
 // asJSON reports whether results are printed as JSON.
 func (c *cli) asJSON() bool { return c.json || !c.text && !c.out.terminal }
+
+// check refuses flags of all commands that exclude each other.
+func (c *cli) check(cmd *cobra.Command, _ []string) error {
+	return command.Exclude(cmd, "json", "text")
+}
+
+// whose names the ids of an application that flags name; "": none.
+func (c *cli) whose() string {
+	var out []string
+	for _, name := range idNames {
+		if id := *c.ids[name]; id != "" {
+			out = append(out, fmt.Sprintf("%s %q", name, id))
+		}
+	}
+	return strings.Join(out, ", ")
+}
 
 // given returns the ids of an application that flags name.
 func (c *cli) given() url.Values {

@@ -44,6 +44,7 @@ type client struct {
 	noRetry    bool          // no request is tried again
 	patience   time.Duration // how long after an answer a gateway that is away is asked again, however often; 0: it is not
 	answered   time.Time     // when it answered last; zero: never
+	status     int           // of the last answer
 }
 
 func transport() http.RoundTripper {
@@ -110,7 +111,7 @@ func (c *client) do(ctx context.Context, r request) (*http.Response, error) {
 	for {
 		resp, err := api.Do(ctx, r)
 		if err == nil {
-			c.answered = time.Now()
+			c.answered, c.status = time.Now(), resp.StatusCode
 			return resp, nil
 		}
 		err = c.refused(err)

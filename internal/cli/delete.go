@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -49,7 +48,7 @@ func (c *cli) remove() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&erase, "erase", false, "remove every version, in forks too; nothing can be restored")
-	f.StringVar(&sources, "sources", "", "what happens to the notes that it was derived from: `keep` or delete (default: the sentences that say it are taken out)")
+	f.StringVar(&sources, "sources", "", "`choice` of what happens to the notes that it was derived from: keep or delete (default: the sentences that say it are taken out)")
 	return cmd
 }
 
@@ -72,7 +71,7 @@ func (c *cli) removed(note string, report json.RawMessage, said []string) error 
 		return err
 	}
 	c.out.line("erased %s", count(len(got.Erased), "note", "notes"))
-	details := []string{fmt.Sprintf("%d versions", got.Versions), count(len(got.Rewritten), "note keeps", "notes keep") + " the current version only"}
+	details := []string{count(int(got.Versions), "version", "versions"), count(len(got.Rewritten), "note keeps", "notes keep") + " the current version only"}
 	if n := len(got.Waiting); n > 0 {
 		details = append(details, "summaries are made again first (`slipbox watch`)")
 	}

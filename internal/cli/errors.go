@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -36,6 +37,7 @@ type refusal struct {
 
 	retryAfter string                 // seconds; "": not said
 	fix        string                 // in place of the usual one
+	whose      string                 // the ids of an application that named the collection; "": none did
 	takes      func(flag string) bool // whether the command has a flag; nil: it is not known
 }
 
@@ -48,16 +50,19 @@ func (r *refusal) Error() string {
 	if r.missesCollection() || r.Status == http.StatusUnauthorized {
 		detail, _, _ = strings.Cut(detail, ";") // what follows is for programs
 	}
+	if r.missesCollection() && r.whose != "" {
+		detail = "there is no collection of " + r.whose
+	}
 	var b strings.Builder
 	if len(r.Errors) > 0 {
 		if rest, ok := strings.CutPrefix(detail, r.Errors[0].Field+": "); ok {
 			detail = r.named(r.Errors[0].Field) + ": " + rest
 		}
 	}
-	b.WriteString(clean(strings.TrimSuffix(detail, ".")))
+	b.WriteString(clean(r.flags(strings.TrimSuffix(detail, "."))))
 	for i, e := range r.Errors {
 		if i > 0 || !strings.Contains(detail, e.Reason) { // the first is in the detail
-			fmt.Fprintf(&b, "; %s: %s", clean(r.named(e.Field)), clean(e.Reason))
+			fmt.Fprintf(&b, "; %s: %s", clean(r.named(e.Field)), clean(r.flags(e.Reason)))
 		}
 	}
 	if fix := cmp.Or(r.fix, r.advice()); fix != "" {
@@ -77,6 +82,9 @@ func (r *refusal) named(field string) string {
 	if field == "url" {
 		return "URL" // an argument; --url is the address of the gateway
 	}
+	if field == "against" && r.takes != nil && r.takes("against-at") {
+		return "AGAINST" // an argument
+	}
 	for _, flag := range append(slices.Clip(flagOf[field]), strings.ReplaceAll(field, "_", "-")) {
 		if r.takes != nil && r.takes(flag) {
 			return "--" + flag
@@ -84,6 +92,12 @@ func (r *refusal) named(field string) string {
 	}
 	return field
 }
+
+// fieldName matches the name of a field of several words.
+var fieldName = regexp.MustCompile(`\b[a-z]+(?:_[a-z]+)+\b`)
+
+// flags returns a text with the flags of the command in place of fields of a request.
+func (r *refusal) flags(text string) string { return fieldName.ReplaceAllStringFunc(text, r.named) }
 
 func (r *refusal) advice() string {
 	for _, e := range r.Errors {

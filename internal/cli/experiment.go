@@ -67,7 +67,7 @@ func (c *cli) experiment() *cobra.Command {
 		}),
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&specs, "variant", nil, "`[NAME:]POLICY[,SETTING=VALUE…]`; at least twice")
+	f.StringArrayVar(&specs, "variant", nil, "a `variant` to compare, as [NAME:]POLICY[,SETTING=VALUE…]; at least twice")
 	f.StringVar(&id, "dialogue", "", "`id` of one of the labeled dialogues of the file")
 	f.StringVar(&questions, "questions", "", "`file` of questions (default: those of a labeled dialogue)")
 	f.IntVar(&x.budget, "budget", 1000, "`tokens` of a context")

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -190,8 +191,10 @@ func (i *importing) document(ctx context.Context, s *transfer.Source, name, form
 		Job     *slipbox.JobRef      `json:"job"`
 	}
 	r := request{Method: http.MethodPost, Path: i.path + route, Query: i.ids, Body: json.RawMessage(raw), Repeatable: true}
+	later, cancel := lingering(ctx)
+	defer cancel()
 	err = i.create(ctx, i.to, i.policy, func() error {
-		_, header, err := i.to.get(ctx, r, &got)
+		_, header, err := i.to.get(later, r, &got)
 		i.redacted(header)
 		return err
 	})
@@ -276,17 +279,17 @@ func (i *importing) understood(name string, r transfer.Report, h home) error {
 		lines = append(lines, "people: "+strings.Join(people, ", "))
 	}
 	for _, l := range r.First {
-		who := l.Name
-		if who == "" {
-			who = l.Role
+		said := []string{l.OccurredAt, cmp.Or(l.Name, l.Role), l.Content}
+		if said[1] != "" {
+			said[1] += ":"
 		}
-		lines = append(lines, strings.TrimSpace(strings.Join([]string{l.OccurredAt, who + ":", l.Content}, " ")))
+		lines = append(lines, strings.Join(slices.DeleteFunc(said, func(part string) bool { return part == "" }), " "))
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Left)) {
 		lines = append(lines, fmt.Sprintf("left out: %s (%d)", reason, r.Left[reason]))
 	}
 	if r.Undated > 0 {
-		lines = append(lines, fmt.Sprintf("%d have no date that can be right, and get that of the import", r.Undated))
+		lines = append(lines, count(r.Undated, "has", "have")+" no date that can be right: the time of the import is taken")
 	}
 	lines = append(lines, r.Doubts...)
 	if h.exchanges {
@@ -359,8 +362,10 @@ func (s *sending) flush(ctx context.Context) error {
 	}
 	s.body.Reset()
 	var accepted slipbox.JobAccepted
+	later, cancel := lingering(ctx)
+	defer cancel()
 	err := s.create(ctx, s.to, s.policy, func() error {
-		_, header, err := s.to.get(ctx, r, &accepted)
+		_, header, err := s.to.get(later, r, &accepted)
 		s.redacted(header)
 		return err
 	})
@@ -415,7 +420,7 @@ func (c *cli) await(ctx context.Context, to *client, id string, progress func(*s
 	for wait := firstLook; ; wait = min(2*wait, longestLook) {
 		var job slipbox.Job
 		if _, _, err := to.get(ctx, request{Method: http.MethodGet, Path: "/v1/jobs/" + url.PathEscape(id)}, &job); err != nil {
-			return job, err
+			return job, c.stop(ctx, to, id, err)
 		}
 		switch {
 		case job.State == slipbox.JobStateDone:
@@ -431,9 +436,39 @@ func (c *cli) await(ctx context.Context, to *client, id string, progress func(*s
 			progress(job.Progress)
 		}
 		if err := rest(ctx, wait); err != nil {
-			return job, err
+			return job, c.stop(ctx, to, id, err)
 		}
 	}
+}
+
+// stopTime is how long an interrupted import waits for an answer of the gateway.
+const stopTime = 2 * time.Second
+
+// lingering returns a context that ends stopTime after ctx: what a request has begun is known, and can be canceled.
+func lingering(ctx context.Context) (context.Context, context.CancelFunc) {
+	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	unhook := context.AfterFunc(ctx, func() {
+		_ = rest(later, stopTime) // it ends early when later does
+		cancel()
+	})
+	return later, func() { unhook(); cancel() }
+}
+
+// stop cancels the job of an import that was interrupted, and returns the error of the command.
+func (c *cli) stop(ctx context.Context, to *client, id string, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	later, cancel := lingering(ctx)
+	defer cancel()
+	_, stopErr := cancelJob(later, to, id, new(slipbox.Job))
+	if r, ok := errors.AsType[*refusal](stopErr); ok && r.Status == http.StatusConflict {
+		return err // it has ended
+	}
+	if stopErr != nil {
+		return failure{"interrupted; the gateway still imports what was sent: `slipbox job cancel " + id + "` stops it, and the same command continues it", ExitInterrupted}
+	}
+	return failure{"interrupted, and the job is canceled; what was imported stays, and the same command continues it", ExitInterrupted}
 }
 
 // results calls each for the lines of an import.

@@ -85,7 +85,14 @@ func (c *cli) hook() *cobra.Command {
 		f.StringVar(&h.settings, "settings", "", "`file` with the hooks of "+a.title+" (default: "+filepath.Join("~", a.dir, a.file)+")")
 		_ = groups[i].MarkPersistentFlagFilename("settings") // it fails for a flag that does not exist
 	}
-	return command.Group("hook", "Give a coding agent a memory: recall before a prompt, capture after a turn", groups...)
+	group := command.Group("hook", "Give a coding agent a memory: recall before a prompt, capture after a turn", groups...)
+	group.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		if c.collection != "" {
+			return command.UsageError(cmd, errors.New("a hook has the memory of a user: use --user, and not --collection"))
+		}
+		return c.check(cmd, args)
+	}
+	return group
 }
 
 func (h *hooking) install() *cobra.Command {
@@ -326,6 +333,9 @@ func (h *hooking) remind(ctx context.Context) error {
 	var got slipbox.ContextAnswer
 	r := request{Method: http.MethodPost, Path: path + "/context", Query: query, Body: slipbox.ContextRequest{Query: &asked, TokenBudget: &budget}, Repeatable: true}
 	if _, _, err := to.get(ctx, r, &got); err != nil {
+		if missing, ok := errors.AsType[*refusal](err); ok && missing.missesCollection() {
+			missing.whose, missing.fix = h.whose(), "the first turn that ends creates it"
+		}
 		return err
 	}
 	if got.Text == "" {
@@ -350,7 +360,6 @@ func (h *hooking) memory() (*client, string, url.Values, error) {
 	}
 	user := h.userID()
 	h.ids["user"] = &user
-	h.collection = "" // a hook has a memory by ids alone
 	path, query, err := h.target(to)
 	return to, path, query, err
 }

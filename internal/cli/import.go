@@ -437,22 +437,22 @@ func (i *importing) finish() error {
 	if i.dry {
 		verb = "would be imported"
 	}
-	what := "notes"
+	one, many := "note", "notes"
 	if len(i.report.Understood) > 0 {
-		what = "messages and notes"
+		one, many = "message or note", "messages and notes"
 	}
-	i.out.line("%d %s %s from %d files, %d were there already", i.report.Created, what, verb, i.report.Files, i.report.Known)
+	i.out.line("%s %s from %s%s", tally(i.report.Created, one, many), verb, tally(i.report.Files, "file", "files"), i.already())
 	if i.report.Replaced+i.report.Deleted > 0 {
-		i.out.line("files that changed: %d notes corrected, %d deleted", i.report.Replaced, i.report.Deleted)
+		i.out.line("files that changed: %s corrected, %d deleted", tally(i.report.Replaced, "note", "notes"), i.report.Deleted)
 	}
 	if i.report.Linked > 0 {
-		i.out.line("%d links between files", i.report.Linked)
+		i.out.line("%s between files", count(i.report.Linked, "link", "links"))
 	}
 	if i.report.Kept > 0 {
-		i.errs.text("", fmt.Sprintf("%d notes stay that the files do not say: they were changed by hand, or imported from another folder; `slipbox search` finds them, and the console deletes them", i.report.Kept))
+		i.errs.text("", count(i.report.Kept, "note stays that the files do not say: it was", "notes stay that the files do not say: they were")+" changed by hand, or imported from another folder; `slipbox search` finds notes, and the console deletes them")
 	}
 	if i.report.Differ > 0 {
-		i.errs.text("", fmt.Sprintf("%d messages were there with other words, and stay as they were", i.report.Differ))
+		i.errs.text("", count(i.report.Differ, "message was there with other words, and stays as it was", "messages were there with other words, and stay as they were"))
 	}
 	for kind, n := range i.report.Kinds {
 		i.errs.line("taken out before it was stored: %s (%d)", clean(kind), n)
@@ -461,6 +461,14 @@ func (i *importing) finish() error {
 		i.errs.text("skipped: ", s.File+": "+s.Reason)
 	}
 	return i.out.err
+}
+
+// already says how many of the notes were there before. A dry run does not look for what the gateway knows of a history.
+func (i *importing) already() string {
+	if i.dry && len(i.report.Understood) > 0 {
+		return "; those that are there already are not imported again"
+	}
+	return ", " + tally(i.report.Known, "was", "were") + " there already"
 }
 
 // zoneOf returns the zone of the collection that is imported into: of its setting timezone, or UTC. There may be none yet.

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,7 +59,7 @@ func (s *screen) collection(col wire.Collection) error {
 	s.text("", cmp.Or(*cmp.Or(col.DisplayName, new("")), strings.Join(ids, " · "), col.Name))
 	notes := ""
 	if col.Counts != nil {
-		notes = strconv.FormatInt(col.Counts.Notes, 10) + " notes"
+		notes = count(int(col.Counts.Notes), "note", "notes")
 	}
 	return s.details(2, col.Name, col.Policy, notes, when(col.UpdatedAt))
 }

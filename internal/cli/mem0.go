@@ -107,7 +107,7 @@ func (c *cli) importMem0() *cobra.Command {
 			"A memory with the text of an older one is left out. What ends an older memory (a move, another job) is\n" +
 			"found by the gateway's model, and not without one, in a collection that is deleted afterwards; --retire\n" +
 			"deletes these older memories, unless they were said again later or the newer one could not be imported.\n\n" +
-			"An import that was interrupted goes on when the command is repeated: what is there is not written again.",
+			"An import that was interrupted continues when the command is repeated: what is there is not written again.",
 		Example: "  slipbox import mem0 --dry-run\n" +
 			"  slipbox import mem0 --oss --from http://127.0.0.1:8000 --entity user=nora",
 		Args: command.NoArgs,
@@ -348,7 +348,9 @@ func (in *mem0Import) write(ctx context.Context, home mem0Entity, list []mem0Mem
 		// What is there already is not written again, so this may be sent twice.
 		r := request{Method: http.MethodPost, Path: collections + "/by/import", Query: target, Body: body.Bytes(), Header: ndjson(), Repeatable: true}
 		var accepted slipbox.JobAccepted
-		if _, _, err := in.to.get(ctx, r, &accepted); err != nil {
+		later, cancel := lingering(ctx)
+		_, _, err := in.to.get(later, r, &accepted)
+		if cancel(); err != nil {
 			return err
 		}
 		job, err := in.await(ctx, in.to, accepted.Job.ID, func(p *slipbox.Progress) {

@@ -100,7 +100,7 @@ func mem0Get[T any](ctx context.Context, s *mem0Source, method, target string, b
 		case status == http.StatusUnauthorized || status == http.StatusForbidden:
 			return out, failure{fmt.Sprintf("mem0 at %s does not accept the key (%d); set MEM0_API_KEY", s.base, status), ExitKey}
 		case status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
-			err = failure{fmt.Sprintf("mem0 at %s is busy or broken (%d); the same command goes on later", s.base, status), ExitAway}
+			err = failure{fmt.Sprintf("mem0 at %s is busy or broken (%d); the same command continues it later", s.base, status), ExitAway}
 			wait = max(wait, after)
 		case status >= http.StatusBadRequest:
 			var said struct {

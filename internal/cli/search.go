@@ -142,3 +142,6 @@ func count(n int, one, many string) string {
 	}
 	return strconv.Itoa(n) + " " + many
 }
+
+// tally is count, with 0 as a number.
+func tally(n int, one, many string) string { return cmp.Or(count(n, one, many), "0 "+many) }

@@ -43,6 +43,33 @@ func (c *cli) watch() *cobra.Command {
 	}
 }
 
+func (c *cli) job() *cobra.Command {
+	return command.Group("job", "Cancel a job", &cobra.Command{
+		Use: "cancel JOB", Short: "Cancel a job that waits or runs",
+		Long: "Cancel a job that waits or runs, such as an import. What it has written stays, and an import continues when\n" +
+			"its command is repeated.",
+		Example: "  slipbox job cancel 01a209ee-4f42-78fb-9893-5cff446707b3",
+		Args:    command.OneArg("the id of a job (`slipbox watch` names those that are left)"),
+		RunE: c.run(func(cmd *cobra.Command, args []string, to *client) error {
+			var j slipbox.Job
+			raw, err := cancelJob(cmd.Context(), to, args[0], &j)
+			if err != nil {
+				return err
+			}
+			if c.asJSON() {
+				return c.out.json(raw)
+			}
+			return c.out.line("%s", progressOf(j))
+		}),
+	})
+}
+
+// cancelJob cancels a job, and returns it as the API does.
+func cancelJob(ctx context.Context, to *client, id string, out *slipbox.Job) (json.RawMessage, error) {
+	raw, _, err := to.get(ctx, request{Method: http.MethodPost, Path: "/v1/jobs/" + url.PathEscape(id) + "/cancel", Repeatable: true}, out)
+	return raw, err
+}
+
 // jobsOf returns the query for the jobs of the collection that flags name; that of the profile is not a choice for one.
 func (c *cli) jobsOf(ctx context.Context, to *client) (url.Values, error) {
 	query := url.Values{}

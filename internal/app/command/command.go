@@ -122,6 +122,16 @@ func AtMostOneArg(cmd *cobra.Command, args []string) error {
 	return NoArgs(cmd, args[min(1, len(args)):])
 }
 
+// Exclude returns an error when a flag is set beside one of others.
+func Exclude(cmd *cobra.Command, flag string, others ...string) error {
+	for _, other := range others {
+		if cmd.Flags().Changed(flag) && cmd.Flags().Changed(other) {
+			return UsageError(cmd, fmt.Errorf("--%s and --%s exclude each other", flag, other))
+		}
+	}
+	return nil
+}
+
 // OneArg requires exactly one argument. Its error names it when it is missing.
 func OneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
