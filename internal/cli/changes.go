@@ -168,41 +168,31 @@ func (i *importing) change(ctx context.Context) error {
 // apply corrects or deletes a note. One that was changed meanwhile stays, and what is gone cannot be corrected.
 func (i *importing) apply(ctx context.Context, c *change) (stays bool, err error) {
 	count := &i.report.Deleted
-	write := request{Method: http.MethodDelete, Path: i.path + "/notes/" + c.note.ID, Query: i.ids}
 	if c.now != nil {
 		count = &i.report.Replaced
-		write.Method = http.MethodPatch
-		if !i.dry && !c.sameText() && len(c.note.Links) > 0 {
-			if err := i.relink(ctx, c.note.ID, nil, c.now.Targets); err != nil {
-				return false, err
-			}
-		}
 	}
-	for try := 1; !i.dry; try++ {
-		var is imported
-		_, header, err := i.to.get(ctx, request{Method: http.MethodGet, Path: write.Path, Query: i.ids}, &is)
-		if r, ok := errors.AsType[*refusal](err); ok && r.Status == http.StatusNotFound {
-			if c.now != nil {
-				return true, nil
-			}
-			break
-		} else if err != nil {
+	if i.dry {
+		*count++
+		return false, nil
+	}
+	if c.now != nil && !c.sameText() && len(c.note.Links) > 0 {
+		if err := i.relink(ctx, c.note.ID, nil, c.now.Targets); err != nil {
 			return false, err
 		}
-		if c.now != nil && is.text() == digest(c.now.Content) && slices.Equal(is.origin().Said, c.now.facts()) {
-			break // the answer to an earlier try was lost
+	}
+	for try := 1; ; try++ {
+		write, stays, err := i.edit(ctx, c)
+		if stays || err != nil {
+			return stays, err
 		}
-		if !c.sameText() && digest(is.Content) != c.note.text() || try > changeTries {
+		if write == nil {
+			break
+		}
+		if try > changeTries {
 			i.report.Kept++
 			return true, nil
 		}
-		if c.now != nil {
-			if write.Body, err = c.now.patch(&is); err != nil {
-				return false, err
-			}
-		}
-		write.Header = http.Header{"If-Match": {header.Get("ETag")}}
-		_, _, err = i.to.get(ctx, write, nil)
+		_, _, err = i.to.get(ctx, *write, nil)
 		if err == nil {
 			break
 		}
@@ -219,4 +209,29 @@ func (i *importing) apply(ctx context.Context, c *change) (stays bool, err error
 	}
 	*count++
 	return false, nil
+}
+
+// edit returns the request that corrects or deletes a note as it is now; nil: nothing is left to do.
+func (i *importing) edit(ctx context.Context, c *change) (write *request, stays bool, err error) {
+	var is imported
+	path := i.path + "/notes/" + c.note.ID
+	_, header, err := i.to.get(ctx, request{Method: http.MethodGet, Path: path, Query: i.ids}, &is)
+	if r, ok := errors.AsType[*refusal](err); ok && r.Status == http.StatusNotFound {
+		return nil, c.now != nil, nil
+	} else if err != nil {
+		return nil, false, err
+	}
+	if c.now != nil && is.text() == digest(c.now.Content) && slices.Equal(is.origin().Said, c.now.facts()) {
+		return nil, false, nil // the answer to an earlier try was lost
+	}
+	if !c.sameText() && digest(is.Content) != c.note.text() {
+		i.report.Kept++
+		return nil, true, nil
+	}
+	write = &request{Method: http.MethodDelete, Path: path, Query: i.ids, Header: http.Header{"If-Match": {header.Get("ETag")}}}
+	if c.now != nil {
+		write.Method = http.MethodPatch
+		write.Body, err = c.now.patch(&is)
+	}
+	return write, false, err
 }

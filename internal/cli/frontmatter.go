@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -14,12 +15,13 @@ import (
 
 // fact returns the digest of something that a file says besides its text.
 func fact(kind, name string, value any) string {
-	raw, _ := json.Marshal(value) // of YAML and JSON alone
+	raw, err := json.Marshal(value)
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber() // the note has its numbers as they were sent
-	_ = d.Decode(&value)
-	raw, _ = json.Marshal(value)
-	return digest(kind, name, string(raw))[:12]
+	if err == nil && d.Decode(&value) == nil {
+		raw, err = json.Marshal(value)
+	}
+	return digest(kind, name, string(raw), fmt.Sprint(err))[:12]
 }
 
 func dateFact(at string) string { return fact("date", "", at) }
