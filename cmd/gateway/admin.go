@@ -167,6 +167,7 @@ func (c *gateway) keyCreate() *cobra.Command {
 	f.StringVar(&n.Name, "name", "", "a `name`, to distinguish keys")
 	f.StringSliceVar(&n.Scopes, "scopes", nil, "`scopes`, separated by commas (default: all of a tenant)")
 	f.StringToStringVar(&external, "external", nil, "limit the key to the memory with these `ids`, such as user=ida@example.com or user=ida,agent=chat")
+	f.Lookup("external").DefValue = "" // its own is printed as []
 	f.DurationVar(&n.TTL, "ttl", 0, "lifetime of the key, such as 720h (default: until it is revoked)")
 	f.BoolVar(&asJSON, "json", false, "print the key as a JSON object")
 	f.BoolVar(&operator, "operator", false, "create a platform key, which manages tenants and cannot read memories")

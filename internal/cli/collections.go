@@ -64,6 +64,7 @@ func (c *cli) fork() *cobra.Command {
 	f.StringVar(&owner, "owner", "", "`agent` that owns the fork (default: that of the key)")
 	f.DurationVar(&ttl, "ttl", 0, "delete the fork after this `time`, such as 24h (default: never)")
 	f.StringToStringVar(&ids, "external", nil, "your application's `ids` of the fork; a key that is limited to some needs them")
+	f.Lookup("external").DefValue = "" // its own is printed as []
 	f.BoolVar(&whole, "copy", false, "copy what is visible now by a job, in place of a fork")
 	return cmd
 }
