@@ -351,7 +351,10 @@ func TestToolDoesNotMigrate(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(t.Context(), Config{Path: path, NoMigrate: true}, Deps{})
-	refused(t, err, fault.Conflict, "start the server")
+	refused(t, err, fault.Conflict, "this build needs")
+	if !errors.Is(err, store.ErrOlder) || !strings.Contains(err.Error(), "start the server") {
+		t.Errorf("%v does not say what to do", err)
+	}
 }
 
 func TestDamagedFileIsRefused(t *testing.T) {
