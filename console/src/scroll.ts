@@ -19,6 +19,10 @@ export function keepScroll(): () => void {
     scrollTo(0, wanted)
     forget()
   }
+  const keep = () => {
+    const at = entry()
+    if (wanted === undefined && at !== undefined) places.set(at, scrollY)
+  }
   const sizes = new ResizeObserver(restore)
   sizes.observe(document.body)
   number()
@@ -29,7 +33,8 @@ export function keepScroll(): () => void {
     restore()
   }, { signal })
   addEventListener('hashchange', number, { signal })
-  addEventListener('scroll', () => { if (wanted === undefined) places.set(entry() ?? NaN, scrollY) }, { signal, passive: true })
+  addEventListener('scroll', keep, { signal, passive: true })
+  addEventListener('click', keep, { signal, capture: true }) // a link is followed before the last scroll is told
   // A reader who moves the page meanwhile wants to be elsewhere.
   for (const kind of ['wheel', 'touchmove', 'keydown', 'pointerdown']) addEventListener(kind, forget, { signal, passive: true })
   return () => {
