@@ -25,7 +25,7 @@ func Budgets() map[string]int {
 		"internal/memory/recall":                    6672,
 		"internal/memory/recall/contexts":           1450,
 		"internal/memory/graph":                     250,
-		"internal/memory/files":                     1473,
+		"internal/memory/files":                     1475,
 		"internal/memory/policy":                    1460,
 		"internal/memory/policy/amem":               900,
 		"internal/memory/policy/mem0":               4600,

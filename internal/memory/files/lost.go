@@ -22,18 +22,9 @@ func (f *Service) MarkLost(ctx context.Context, s tenant.Scope, v memory.View, l
 			waiting[file.ID], ids = file, append(ids, file.ID)
 		}
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	jobs, err := f.store.ListJobs(ctx, s, memory.JobQuery{Collection: v.Collection.ID, Notes: ids, Unended: true})
-	if err != nil {
+	lost, err := f.withoutJob(ctx, s, v.Collection.ID, ids)
+	if err != nil || len(lost) == 0 {
 		return err
-	}
-	ids = slices.DeleteFunc(ids, func(id uuid.UUID) bool {
-		return slices.ContainsFunc(jobs, func(j memory.Job) bool { return j.Kind == memory.JobFile && j.Note == id })
-	})
-	if len(ids) == 0 {
-		return nil
 	}
 
 	// The job of one may have ended since the view was opened.
@@ -41,7 +32,7 @@ func (f *Service) MarkLost(ctx context.Context, s tenant.Scope, v memory.View, l
 	if err != nil {
 		return err
 	}
-	found, err := f.store.Notes(ctx, s, now, ids, memory.ReadOptions{})
+	found, err := f.store.Notes(ctx, s, now, lost, memory.ReadOptions{})
 	if err != nil {
 		return err
 	}
@@ -52,6 +43,17 @@ func (f *Service) MarkLost(ctx context.Context, s tenant.Scope, v memory.View, l
 		}
 	}
 	return nil
+}
+
+// withoutJob returns those of some files that no job of a collection will read.
+func (f *Service) withoutJob(ctx context.Context, s tenant.Scope, collection uuid.UUID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	jobs, err := f.store.ListJobs(ctx, s, memory.JobQuery{Collection: collection, Notes: ids, Unended: true})
+	return slices.DeleteFunc(ids, func(id uuid.UUID) bool {
+		return slices.ContainsFunc(jobs, func(j memory.Job) bool { return j.Kind == memory.JobFile && j.Note == id })
+	}), err
 }
 
 func (f *File) waits() bool { return f.State == Queued || f.State == Running }

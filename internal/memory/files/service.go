@@ -313,11 +313,11 @@ func (f *Service) same(ctx context.Context, s tenant.Scope, c *memory.Collection
 // isKept reports whether a file is read, or a job of the collection will. It has none if it was forked while its job was to come,
 // or if that was canceled or ran out of tries.
 func (f *Service) isKept(ctx context.Context, s tenant.Scope, c *memory.Collection, file *File) (bool, error) {
-	if file.State == Ready || file.State == Failed {
+	if !file.waits() {
 		return file.State == Ready, nil
 	}
-	jobs, err := f.store.ListJobs(ctx, s, memory.JobQuery{Collection: c.ID, Notes: []uuid.UUID{file.ID}, Unended: true})
-	return slices.ContainsFunc(jobs, func(j memory.Job) bool { return j.Kind == memory.JobFile }), err
+	lost, err := f.withoutJob(ctx, s, c.ID, []uuid.UUID{file.ID})
+	return len(lost) == 0, err
 }
 
 // again enqueues the job of a file that was not read.

@@ -277,7 +277,7 @@ func (n *Service) changeOf(ctx context.Context, s tenant.Scope, c *memory.Collec
 	case err != nil:
 		return out, err
 	case past[0].Note.Deleted && past[0].Note.Layer == c.ID:
-		if out, err = f.deletedWith(ctx, id, past, x); err != nil {
+		if out, err = f.erasedWith(ctx, id, past, x); err != nil {
 			return out, err
 		}
 	}
@@ -288,8 +288,8 @@ func (n *Service) changeOf(ctx context.Context, s tenant.Scope, c *memory.Collec
 	return out, err
 }
 
-// deletedWith returns what goes with a note that was deleted in the finder's collection, and has a history there.
-func (f *finder) deletedWith(ctx context.Context, id uuid.UUID, past []memory.HistoryEntry, x *influence) (change, error) {
+// erasedWith returns what goes with a note that was deleted in the finder's collection, and has a history there.
+func (f *finder) erasedWith(ctx context.Context, id uuid.UUID, past []memory.HistoryEntry, x *influence) (change, error) {
 	n, s, v := f.n, f.s, f.v
 	l, err := f.logOf(ctx, past, x)
 	if err != nil {
