@@ -93,6 +93,29 @@ func TestErasedOfForgotten(t *testing.T) {
 	}
 }
 
+// A message that is restored brings back the facts that were deleted with it, also when one of them has been restored before.
+func TestRestoredWithFacts(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	c := b.Space(t, "c", "mem0")
+	said := b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"role":"user","name":"Nora","content":"I live in Lisbon. My boat is called Quokka."}]}`).Want(http.StatusAccepted).Text("messages.0.id")
+	b.RunJobs(t)
+	facts := b.Call(t, "one", "GET", c+"/notes?kind=fact", "").Want(http.StatusOK)
+	restore := func(id string) {
+		last := b.Call(t, "one", "GET", c+"/notes/"+id+"/history", "").Want(http.StatusOK).Number("items.1.revision") // behind its end
+		b.Call(t, "one", "POST", c+"/notes/"+id+"/restore", fmt.Sprintf(`{"revision":%.0f}`, last)).Want(http.StatusOK)
+	}
+	for i := range facts.Length("items") {
+		b.Call(t, "one", "DELETE", c+"/notes/"+said, "").Want(http.StatusNoContent)
+		b.RunJobs(t)
+		restore(facts.Text(fmt.Sprintf("items.%d.id", i)))
+		restore(said)
+		if now := b.Call(t, "one", "GET", c+"/notes?kind=fact", "").Want(http.StatusOK); now.Length("items") != 2 {
+			t.Errorf("after the fact %d and the message: %s", i, now.Body)
+		}
+	}
+}
+
 // A fact that went with its message is erased alone: the answer names the message, which may still say it in its past.
 func TestErasedOfDeleted(t *testing.T) {
 	t.Parallel()

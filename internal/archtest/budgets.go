@@ -19,7 +19,7 @@ func Budgets() map[string]int {
 		"internal/worker":                           750,
 		"internal/api/route":                        120,
 		"internal/memory":                           5135,
-		"internal/memory/notes":                     8695,
+		"internal/memory/notes":                     8699,
 		"internal/memory/block":                     450,
 		"internal/memory/engine":                    5289,
 		"internal/memory/recall":                    6672,

@@ -283,14 +283,18 @@ func (n *Service) deletedWith(ctx context.Context, s tenant.Scope, c *memory.Col
 	return out, err
 }
 
-// bringBack writes notes again, unless others have their keys.
+// bringBack writes notes again, unless they are there or others have their keys.
 func bringBack(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collection, with []memory.Note) error {
 	for i := range with {
 		next := with[i].Outlives(tx.Now())
-		if old, err := readVisible(ctx, tx, next.ID); err != nil || old != nil {
+		old, err := readVisible(ctx, tx, next.ID)
+		if err != nil {
 			return err
 		}
-		_, err := tx.Put(ctx, next)
+		if old != nil {
+			continue
+		}
+		_, err = tx.Put(ctx, next)
 		if fault.Is(err, fault.Exists) {
 			continue
 		}
