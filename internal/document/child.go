@@ -62,7 +62,7 @@ func DefaultCache() string {
 func (p *Parser) Parse(ctx context.Context, media Media, data []byte, l Limits) ([]string, error) {
 	if media == PDF && p.cache != "" {
 		// No file is read meanwhile: concurrent processes would each take the memory of a compiler.
-		p.compile.Do(func() { _, _ = p.run(ctx, PDF, nil, Limits{}) })
+		p.compile.Do(func() { _, _ = p.run(context.WithoutCancel(ctx), PDF, nil, Limits{}) })
 	}
 	return p.run(ctx, media, data, l)
 }

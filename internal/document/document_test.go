@@ -15,6 +15,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
+// parser is one for all tests, as a program has one for all files.
+var parser = NewParser(DefaultCache())
+
+// extract reads a file in this process, with the machine code that other tests compiled.
+func extract(media Media, data []byte) ([]string, error) {
+	return Extract(media, data, Limits{}, DefaultCache())
+}
+
 func TestMain(m *testing.M) {
 	ServeChild() // the tests start this binary again to parse
 	os.Exit(m.Run())
@@ -71,7 +79,7 @@ func TestChild(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := NewParser(DefaultCache()).Parse(t.Context(), media, c.data, Limits{})
+		got, err := parser.Parse(t.Context(), media, c.data, Limits{})
 		if err != nil || strings.Join(got, "|") != c.want {
 			t.Errorf("%s: %q, %v", name, strings.Join(got, "|"), err)
 		}
@@ -183,17 +191,17 @@ func TestBadFiles(t *testing.T) {
 		"no DOCX":       {DOCX, []byte("PK"), fault.Invalid},
 		"unknown":       {"image/png", []byte("x"), fault.Unsupported},
 	} {
-		if _, err := NewParser(DefaultCache()).Parse(t.Context(), c.media, c.data, Limits{}); !fault.Is(err, c.code) {
+		if _, err := parser.Parse(t.Context(), c.media, c.data, Limits{}); !fault.Is(err, c.code) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	text := bytes.Repeat([]byte("words and words\n"), 1000)
 	for name, l := range map[string]Limits{"bytes": {Bytes: 10}, "text": {Text: 1000}, "memory": {Memory: 1 << 20}, "time": {Time: time.Nanosecond}} {
-		if _, err := NewParser(DefaultCache()).Parse(t.Context(), Plain, text, l); !fault.Is(err, fault.TooLarge) {
+		if _, err := parser.Parse(t.Context(), Plain, text, l); !fault.Is(err, fault.TooLarge) {
 			t.Errorf("over the limit of %s: %v", name, err)
 		}
 	}
-	if _, err := NewParser(DefaultCache()).Parse(t.Context(), Plain, bytes.Repeat([]byte("a\f"), 100), Limits{Pages: 10}); !fault.Is(err, fault.TooLarge) {
+	if _, err := parser.Parse(t.Context(), Plain, bytes.Repeat([]byte("a\f"), 100), Limits{Pages: 10}); !fault.Is(err, fault.TooLarge) {
 		t.Errorf("over the limit of pages: %v", err)
 	}
 }

@@ -34,7 +34,6 @@ func TestHostileFiles(t *testing.T) {
 	zeros := pack("", strings.Repeat("\x00", 1<<20), 1000)
 	form := stream("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 6 0 R >> >>", "/X Do /X Do")
 	one := string(pdfOf([]string{"Some text"}, ""))
-	parser := NewParser(DefaultCache())
 	for name, c := range map[string]struct {
 		media Media
 		data  []byte

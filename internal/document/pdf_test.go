@@ -1,3 +1,5 @@
+//go:build !race
+
 package document
 
 import (
@@ -12,11 +14,6 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
-
-// extract reads a file in this process, with the machine code that other tests compiled.
-func extract(media Media, data []byte) ([]string, error) {
-	return Extract(media, data, Limits{}, DefaultCache())
-}
 
 // objectsPDF returns a PDF of objects, which are numbered from 1 in their order; the first is its catalog.
 func objectsPDF(objects ...string) []byte {
