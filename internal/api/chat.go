@@ -42,6 +42,7 @@ func (h *core) chat(c *gin.Context, ref string) error {
 		}
 		return h.chatRun(c, ref, q.Turns[len(q.Turns)-1].Content, valueOr(body.Stream, false))
 	}
+	q.Once = conditions(c).Idempotency
 	q.Began = func(r memory.Revision) { setRevision(c, r) }
 	ctx, s := c.Request.Context(), scope(c)
 	if valueOr(body.Stream, false) {
@@ -85,9 +86,8 @@ func (h *core) chatStream(c *gin.Context, s tenant.Scope, ref string, q chat.Que
 		_ = event("error", newProblem(f, requestID(c))) // an error means that the client has left
 		return nil
 	}
-	if err := event("done", wireAnswer(a)); err != nil {
+	if err := event("done", wireAnswer(a)); err != nil { // the reply itself was sent
 		h.log.DebugContext(ctx, "the end of a reply was not read", slog.String("request_id", requestID(c)), slog.Any("error", err))
-		return nil
 	}
 	a.Remember(ctx)
 	return nil

@@ -146,7 +146,7 @@ func (h *core) chatsAsRun(c *gin.Context, ref string, body *wire.ChatRequest) (b
 // chatRun answers a message by a run. As a stream, it sends what the agent says when it says it.
 func (h *core) chatRun(c *gin.Context, ref, message string, stream bool) error {
 	ctx, s := c.Request.Context(), scope(c)
-	w, err := h.Agent.Post(ctx, s, ref, agent.NewEvent{Content: message}, memory.Request{})
+	w, err := h.Agent.Post(ctx, s, ref, agent.NewEvent{Content: message}, conditions(c))
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,11 @@ func (h *core) chatRun(c *gin.Context, ref, message string, stream bool) error {
 	setRevision(c, w.Revision)
 	out := newEventStreamIf(c, stream)
 	sent := ""
-	run, err := h.watchRun(waiting, s, w.Job.Collection, agent.Run{ID: w.Run, Job: w.Job.ID, State: agent.RunQueued}, func(r *agent.Run) error {
+	run, collection, err := h.startedRun(ctx, s, ref, &w)
+	if err != nil {
+		return err
+	}
+	run, err = h.watchRun(waiting, s, collection, run, func(r *agent.Run) error {
 		said, more := strings.CutPrefix(r.Reply, sent)
 		if out == nil || !more || said == "" {
 			return nil
@@ -190,6 +194,19 @@ func (h *core) chatRun(c *gin.Context, ref, message string, stream bool) error {
 		return out.event("done", answer)
 	}
 	return reply(c, http.StatusOK, answer)
+}
+
+// startedRun returns a run that has just started, or that an earlier request started, and its collection.
+func (h *core) startedRun(ctx context.Context, s tenant.Scope, ref string, w *agent.Started) (agent.Run, uuid.UUID, error) {
+	if w.Job != nil {
+		return agent.Run{ID: w.Run, Job: w.Job.ID, State: agent.RunQueued}, w.Job.Collection, nil
+	}
+	v, err := h.Recall.Open(ctx, s, ref, nil, 0)
+	if err != nil {
+		return agent.Run{}, uuid.Nil, err
+	}
+	run, err := h.Agent.Run(ctx, s, v, w.Run)
+	return run, v.Collection.ID, err
 }
 
 // newEventStreamIf starts a stream if one is asked for; nil: none is.

@@ -5184,6 +5184,9 @@ type ChatParams struct {
 	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
 	// it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
+
+	// IdempotencyKey Makes the request safe to repeat for 24 hours.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CloneCollectionParams defines parameters for CloneCollection.

@@ -24,6 +24,8 @@ type Question struct {
 	Model       string // one of Models; "": the collection's model
 	TokenBudget int    // of the context; 0: recall's default
 	Forget      bool   // nothing is remembered
+	// Once is the key under which the exchange is stored once, however often the question is asked; nil: none.
+	Once *memory.Idempotency
 	// MinAnswerable is as in [recall.ContextQuery]; without a model, nil is a low value of our own.
 	MinAnswerable *float64
 	// Began is called with the revision that is read, before the answer begins; may be nil.
@@ -54,14 +56,16 @@ func (a *Answer) Remember(ctx context.Context) { a.memo.remember(ctx) }
 
 // Answer answers a question from memory (notes:read; notes:write to store the exchange). If delta
 // is set, it is called with each piece of the reply; its error ends the answer. Until the first
-// piece, a failed model can be replaced by another answer.
+// piece, a failed model can be replaced by another answer. Of an answer that breaks off behind its first piece, or whose caller has
+// left, the question is stored before Answer returns.
 //
 // An unknown model name is Invalid "model". A refusal of the model is ModelFailed; a model that
 // cannot be reached is Unavailable or Timeout.
-func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q Question, delta func(string) error) (*Answer, error) {
+func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q Question, delta func(string) error) (_ *Answer, err error) {
 	if err := checkTurns(q.Turns); err != nil {
 		return nil, err
 	}
+	asked := ctx
 	ctx, cancel := context.WithTimeout(ctx, s.timeout(delta != nil))
 	defer cancel()
 	v, err := s.Current(ctx, nil, func() (memory.View, error) { return s.recall.Open(ctx, scope, ref, nil, 0) })
@@ -78,6 +82,16 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	memo, err := s.newMemo(ctx, scope, &v, q.Turns[len(q.Turns)-1], q.Turns, !q.Forget)
 	if err != nil {
 		return nil, err
+	}
+	memo.once = q.Once
+	began := false
+	defer func() {
+		if err != nil && (began || left(asked)) {
+			memo.keepQuestion(asked)
+		}
+	}()
+	if send := delta; send != nil {
+		delta = func(piece string) error { began = true; return send(piece) }
 	}
 	if model == nil {
 		a, err := s.answerOffline(ctx, scope, v, &q)
@@ -118,6 +132,9 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 		Usage: t.usage, Degraded: built.Degraded, Answerable: built.Answerable, Withheld: built.Withheld, Revision: v.At, memo: memo,
 	}, nil
 }
+
+// left reports whether the caller has left: nobody reads the status of the request.
+func left(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
 // readAnswer sends a request and reads the whole answer.
 func (s *Service) readAnswer(ctx context.Context, scope tenant.Scope, model Model, collection uuid.UUID, r *body, delta func(string) error) (*transcript, error) {

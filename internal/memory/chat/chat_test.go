@@ -37,10 +37,11 @@ type fake struct {
 	context    recall.Context
 	answer     string // of the model: a body or a stream
 	stream     bool
-	err        error // of the model
-	broken     error // of the answer's body, at its end
-	lossy      error // of storing
-	full       error // of the room for more
+	err        error  // of the model
+	broken     error  // of the answer's body, at its end
+	sending    func() // called when the model is asked; may be nil
+	lossy      error  // of storing
+	full       error  // of the room for more
 
 	mu      sync.Mutex
 	queries []recall.ContextQuery
@@ -87,6 +88,9 @@ func (f *fake) Send(_ context.Context, _ tenant.Scope, r chat.Request) (*chat.Re
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sent = append(f.sent, r)
+	if f.sending != nil {
+		f.sending()
+	}
 	if f.err != nil {
 		return nil, f.err
 	}
@@ -309,7 +313,7 @@ const events = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant
 
 const eventsEnd = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 
-// A stream arrives in pieces. One that breaks off is an error, and nothing of it is stored.
+// A stream arrives in pieces. One that breaks off is an error, and the question is stored if a piece was sent, or the caller has left.
 func TestAnswerStreams(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -339,10 +343,19 @@ func TestAnswerStreams(t *testing.T) {
 		if len(f.usage) != 1 {
 			t.Errorf("%s: counted %v", name, f.usage)
 		}
+		if stored := len(f.written) == 1 && len(f.written[0].Messages) == 1; stored != (c.answer != eventsEnd) || !stored && len(f.written) > 0 {
+			t.Errorf("%s: written %+v", name, f.written)
+		}
 	}
 	left := errors.New("the caller left")
-	if _, err := f.service(t).Answer(t.Context(), both(), "c", ask("a"), func(string) error { return left }); !errors.Is(err, left) {
-		t.Errorf("%v", err)
+	if _, err := f.service(t).Answer(t.Context(), both(), "c", ask("a"), func(string) error { return left }); !errors.Is(err, left) || len(f.written) != 1 {
+		t.Errorf("%v, written %+v", err, f.written)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	f.err = gone.Err()
+	if _, err := f.service(t).Answer(gone, both(), "c", ask("a"), nil); !errors.Is(err, context.Canceled) || len(f.written) != 2 || len(f.written[1].Messages) != 1 {
+		t.Errorf("%v, written %+v", err, f.written)
 	}
 	f.err = &fault.Error{Code: fault.ModelFailed, Err: &chat.Refused{Status: 400, Body: []byte("unknown field stream_options")}}
 	if _, err := f.service(t).Answer(t.Context(), both(), "c", ask("a"), keep); err == nil || bytes.Contains(f.sent[len(f.sent)-1].Body, []byte("stream_options")) {
@@ -385,7 +398,13 @@ func TestOfflineByConfig(t *testing.T) {
 // complete sends a request and returns what came back.
 func (f *fake) complete(t *testing.T, s tenant.Scope, ref, body string) (string, *chat.Completion, error) {
 	t.Helper()
-	c, err := f.service(t).Complete(t.Context(), s, in(ref), []byte(body))
+	return f.completeUntil(t.Context(), t, s, ref, body)
+}
+
+// completeUntil is complete for a client that leaves when ctx ends.
+func (f *fake) completeUntil(ctx context.Context, t *testing.T, s tenant.Scope, ref, body string) (string, *chat.Completion, error) {
+	t.Helper()
+	c, err := f.service(t).Complete(ctx, s, in(ref), []byte(body))
 	if err != nil {
 		return "", nil, err
 	}
@@ -426,7 +445,7 @@ func TestCompletionsPass(t *testing.T) {
 	}
 }
 
-// Nothing is stored after a broken stream, calls of tools, or a dialogue without a question.
+// Nothing is stored after calls of tools, or a dialogue without a question. Of a stream that breaks off the question is.
 func TestCompletionsRemember(t *testing.T) {
 	t.Parallel()
 	const tools = `{"choices":[{"index":0,"message":{"role":"assistant","content":"Let me see.","tool_calls":[{"id":"1"}]},"finish_reason":"tool_calls"}]}`
@@ -439,7 +458,8 @@ func TestCompletionsRemember(t *testing.T) {
 		"answered":          {user, whole("Fine."), false, 2},
 		"calls a tool":      {user, tools, false, 0},
 		"after the tool":    {user + "," + calls + "," + result, whole("Sunny."), false, 2},
-		"cut off":           {user, events, true, 0},
+		"cut off":           {user, events, true, 1},
+		"cut off earlier":   {user, "", true, 0},
 		"goes on by itself": {user + `,{"role":"assistant","content":"It is"}`, whole("fine."), false, 0},
 		"a picture alone":   {`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}`, whole("A cat."), false, 0},
 		"systems alone":     {`{"role":"system","content":"Go."}`, whole("Gone."), false, 0},
@@ -447,7 +467,7 @@ func TestCompletionsRemember(t *testing.T) {
 		f := newFake()
 		f.answer, f.stream = c.answer, c.stream
 		_, _, err := f.complete(t, both(), "home", fmt.Sprintf(`{"stream":%t,"messages":[%s]}`, c.stream, c.messages))
-		if (err != nil) != (name == "cut off") {
+		if (err != nil) != strings.HasPrefix(name, "cut off") {
 			t.Errorf("%s: %v", name, err)
 		}
 		n := 0
@@ -464,7 +484,7 @@ func TestCompletionsRemember(t *testing.T) {
 }
 
 // A client may leave once it has the last event. The endpoint's stream then ends with an error,
-// and the exchange is stored all the same.
+// and the exchange is stored all the same. Of one that leaves before, the question is stored.
 func TestCompletionsOfAClientThatLeaves(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -472,16 +492,19 @@ func TestCompletionsOfAClientThatLeaves(t *testing.T) {
 		want   int // messages stored
 	}{
 		"after the last event": {events + eventsEnd, 2},
-		"before":               {events, 0},
+		"before":               {events, 1},
+		"before it begins":     {"", 1},
 	} {
 		f := newFake()
 		f.stream, f.answer, f.broken = true, c.answer, context.Canceled
-		_, _, err := f.complete(t, both(), "home", `{"stream":true,"messages":[{"role":"user","content":"How is it?"}]}`)
+		ctx, leave := context.WithCancel(t.Context())
+		f.sending = leave
+		_, _, err := f.completeUntil(ctx, t, both(), "home", `{"stream":true,"messages":[{"role":"user","content":"How is it?"}]}`)
 		n := 0
 		for _, w := range f.written {
 			n += len(w.Messages)
 		}
-		if (err == nil) != (c.want > 0) || n != c.want {
+		if (err == nil) != (c.want > 1) || n != c.want {
 			t.Errorf("%s: %v, %d messages stored, want %d", name, err, n, c.want)
 		}
 	}

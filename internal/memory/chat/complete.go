@@ -35,6 +35,7 @@ type Completion struct {
 	request []byte
 	said    *transcript
 	memo    pendingExchange
+	began   bool // a piece of the stream was sent
 	cancel  context.CancelFunc
 	ctx     context.Context //nolint:containedctx // of the answer that flows, which ends with it
 }
@@ -110,6 +111,7 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 	if ref == "" {
 		return nil, fault.InvalidField("model", "no collection is named: send it in the header Slipbox-Collection or Slipbox-External, or after the model's name as in %q", DefaultModel+"@my-collection")
 	}
+	asked := ctx
 	ctx, cancel := context.WithTimeout(ctx, s.timeout(b.stream))
 	defer func() {
 		if err != nil {
@@ -129,6 +131,11 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil && left(asked) {
+			memo.keepQuestion(asked)
+		}
+	}()
 	c := &Completion{Stream: b.stream, Revision: v.At, Remembered: memo.wanted, said: &transcript{}, memo: memo, cancel: cancel, ctx: ctx, replies: &s.replies}
 	if r != nil {
 		c.answer, c.said.part = r, r.add
@@ -164,7 +171,11 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 	if c.Stream {
 		return c, nil
 	}
-	// The whole answer is read first, so that an answer that breaks off is still an error response.
+	return c, c.readWhole(ctx)
+}
+
+// readWhole reads the whole answer, so that one that breaks off is still an error response. It is closed then.
+func (c *Completion) readWhole(ctx context.Context) error {
 	whole, err := io.ReadAll(c.body)
 	if err == nil && !c.said.parseWhole(whole) {
 		err = fault.New(fault.ModelFailed, "the model's answer is not a chat completion")
@@ -173,15 +184,15 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 	}
 	if err != nil {
 		c.Close()
-		return nil, err
+		return err
 	}
 	c.body = strings.NewReader(string(whole))
 	c.wasRead()
-	return c, nil
+	return nil
 }
 
 // Pass copies the answer to w as it arrives, byte for byte, and calls flush after each write. Call
-// it once. An answer that breaks off is an error, and nothing of it is stored.
+// it once. An answer that breaks off is an error, and only its question is stored, before Pass returns.
 func (c *Completion) Pass(w io.Writer, flush func() error) error {
 	err := c.pass(w, flush)
 	if err != nil && c.Stream && c.said.finished {
@@ -190,6 +201,8 @@ func (c *Completion) Pass(w io.Writer, flush func() error) error {
 	}
 	if err == nil {
 		c.end()
+	} else if c.began || left(c.ctx) {
+		c.memo.keepQuestion(c.ctx)
 	}
 	return err
 }
@@ -207,6 +220,7 @@ func (c *Completion) pass(w io.Writer, flush func() error) error {
 				c.said.parseStream(buf[:n])
 			}
 			c.await()
+			c.began = c.Stream
 			if _, err := w.Write(buf[:n]); err != nil {
 				return err
 			}
@@ -230,6 +244,7 @@ func (c *Completion) pass(w io.Writer, flush func() error) error {
 func (c *Completion) passTranslated(w io.Writer, flush func() error) error {
 	send := func() error {
 		if part := c.answer.flush(); len(part) > 0 {
+			c.began = c.Stream
 			if _, err := w.Write(part); err != nil {
 				return err
 			}

@@ -170,8 +170,8 @@ func TestResponsesAnswer(t *testing.T) {
 			`"call_id":"c2"`, "event: response.completed",
 		}, 0, false},
 		"a refusal":       {chunk(`{"refusal":"No."}`, "null") + chunk(`{}`, `"stop"`) + done, true, true, []string{"event: response.refusal.delta", "event: response.refusal.done", "event: response.completed"}, 2, false},
-		"half an answer":  {chunk(`{"content":"In "}`, "null"), true, true, []string{"event: response.created", `"delta":"In "`, "event: error", `"message":"It broke off."`}, 0, true},
-		"an error within": {chunk(`{"content":"In "}`, "null") + `data: {"error":{"message":"overloaded"}}` + "\n\n", true, true, []string{`"delta":"In "`, "event: error"}, 0, true},
+		"half an answer":  {chunk(`{"content":"In "}`, "null"), true, true, []string{"event: response.created", `"delta":"In "`, "event: error", `"message":"It broke off."`}, 1, true},
+		"an error within": {chunk(`{"content":"In "}`, "null") + `data: {"error":{"message":"overloaded"}}` + "\n\n", true, true, []string{`"delta":"In "`, "event: error"}, 1, true},
 	} {
 		f := newFake()
 		f.answer, f.stream = x.answer, x.streams

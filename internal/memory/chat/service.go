@@ -112,6 +112,7 @@ type pendingExchange struct {
 	question Turn
 	asked    time.Time
 	heard    *asked
+	once     *memory.Idempotency // of the whole exchange; nil: none
 
 	reply    string // "" is not stored
 	answered time.Time
@@ -167,6 +168,14 @@ func (m *pendingExchange) end(reply string) {
 	m.reply, m.answered = reply, m.service.clock().UTC()
 }
 
+// keepQuestion stores the question of an answer that did not end: what the user said is said. The same question again, with nothing said
+// in between, is the same message. What remember is called for later is not stored.
+func (m *pendingExchange) keepQuestion(ctx context.Context) {
+	m.once = nil // the answer is still to come
+	m.end("")
+	m.remember(ctx)
+}
+
 // remember stores the exchange. It ignores the end of the request's context and takes at most
 // rememberFor. A failure is logged and counted, not returned: the answer is already sent.
 func (m *pendingExchange) remember(ctx context.Context) {
@@ -174,6 +183,7 @@ func (m *pendingExchange) remember(ctx context.Context) {
 		return
 	}
 	defer m.stored()
+	m.wanted = false
 	log := m.service.log.With(slog.String("collection", m.view.Collection.ID.String()))
 	log.DebugContext(ctx, "chat answered", slog.Duration("took", m.answered.Sub(m.asked)))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rememberFor)
@@ -196,12 +206,12 @@ func (m *pendingExchange) remember(ctx context.Context) {
 			said[1].OccurredAt = m.question.OccurredAt
 		}
 	}
-	in := notes.NewMessages{Messages: said, OnDuplicate: memory.DuplicateKeep}
+	in := notes.NewMessages{Messages: said, OnDuplicate: memory.DuplicateKeep, Again: true}
 	if m.heard.alone {
 		in.Alone = m.asked
 	}
 	began := m.service.clock()
-	if _, err := m.service.notes.AddMessages(ctx, m.scope, m.view.Collection.ID.String(), in, memory.Request{}); err != nil {
+	if _, err := m.service.notes.AddMessages(ctx, m.scope, m.view.Collection.ID.String(), in, memory.Request{Idempotency: m.once}); err != nil {
 		log.ErrorContext(ctx, "an exchange could not be remembered", slog.Any("error", err))
 		m.service.lost(ctx, m.scope)
 		return

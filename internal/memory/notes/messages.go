@@ -41,7 +41,10 @@ type NewMessages struct {
 	Infer    *bool // nil: true; false stores the messages without running the policy
 	// OnDuplicate applies to exchanges whose messages have no ID; "": memory.DuplicateReturn.
 	OnDuplicate memory.OnDuplicate
-	Guidance    *memory.Guidance // what is to be learned from these messages; nil: what the policy learns by itself
+	// Again takes a first message of a user that repeats the last one of its session, which has no answer, for that one: what answers
+	// it belongs to it.
+	Again    bool
+	Guidance *memory.Guidance // what is to be learned from these messages; nil: what the policy learns by itself
 	// Alone is when a request came that the messages are all of, with its answer; zero: there was more, or it is not known. A transcript in
 	// it may be a program's.
 	Alone time.Time
@@ -100,6 +103,7 @@ func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 	}
 	w := &messageWriter{
 		n: n, s: s, c: c, key: q.Idempotency, with: q.With, list: list, infer: in.Infer == nil || *in.Infer, find: in.OnDuplicate != memory.DuplicateKeep,
+		again: in.Again,
 	}
 	if err := n.prepareMessages(ctx, s, c, list, w.infer); err != nil {
 		return MessagesWritten{}, nil, err

@@ -27,12 +27,14 @@ type messageWriter struct {
 	list      []*message
 	infer     bool
 	find      bool // an exchange that is there already is not written again
+	again     bool // as in NewMessages
 	exchanges bool // the policy works on exchanges
 	guidance  *memory.Guidance
 
 	// joins is the exchange that the first messages belong to, found at the revision head. On the
 	// last try it is used even if the head has changed.
 	joins   uuid.UUID
+	asked   memory.Note // the first message, asked before and not answered; zero: it was not, or the head has changed each time
 	head    memory.Revision
 	anyHead bool
 }
@@ -51,11 +53,15 @@ func (w *messageWriter) write(ctx context.Context) (MessagesWritten, *memory.Ide
 }
 
 // findOpenExchange looks for the exchange that the first messages answer: the last one of the session, if a
-// user spoke last in it.
+// user spoke last in it. Or for the first message itself, if it is asked again.
 func (w *messageWriter) findOpenExchange(ctx context.Context) error {
-	w.joins, w.head = uuid.Nil, -1
+	w.joins, w.asked, w.head = uuid.Nil, memory.Note{}, -1
 	i := slices.IndexFunc(w.list, func(m *message) bool { return m.role == memory.RoleUser || m.role == memory.RoleAssistant })
-	if i < 0 || w.list[i].role != memory.RoleAssistant || w.list[i].exchange != w.list[0].exchange {
+	if i < 0 || w.list[i].exchange != w.list[0].exchange {
+		return nil
+	}
+	again := w.again && i == 0 && w.list[0].role == memory.RoleUser && w.list[0].note.Key == "" && !w.anyHead
+	if w.list[i].role != memory.RoleAssistant && !again {
 		return nil
 	}
 	newest, at, err := w.n.lastMessage(ctx, w.s, w.c, w.list[i], string(memory.RoleUser), string(memory.RoleAssistant))
@@ -63,8 +69,12 @@ func (w *messageWriter) findOpenExchange(ctx context.Context) error {
 		return err
 	}
 	w.head = at
-	if newest != nil && memory.UtteranceOf(newest).Role == memory.RoleUser {
+	switch {
+	case newest == nil || memory.UtteranceOf(newest).Role != memory.RoleUser:
+	case !again:
 		w.joins = turnOf(newest)
+	case memory.IsDuplicate(newest, &w.list[0].note):
+		w.asked = *newest
 	}
 	return nil
 }
@@ -180,6 +190,7 @@ func (w *messageWriter) putMessages(ctx context.Context, tx memory.Tx) (Messages
 // other notes are zero.
 func (w *messageWriter) findRepeated(ctx context.Context, tx memory.Tx) ([]memory.Note, error) {
 	out := make([]memory.Note, len(w.list))
+	out[0] = w.asked
 	if !w.find {
 		return out, nil
 	}

@@ -2012,6 +2012,12 @@ export interface paths {
          *     the reply (`ChatDelta`), then one `done` with a `ChatAnswer`. An error within the
          *     stream is an `error` event with a `Problem`; an error before the first piece is a
          *     problem document as elsewhere. A reply that breaks off is not stored.
+         *
+         *     What the user said is stored also when the client leaves before the end of the answer, or the
+         *     reply breaks off; only a request that is answered with an error stores nothing. The same
+         *     question again on the same day, with nothing said in between, is the same message. With
+         *     `Idempotency-Key` an exchange is stored once, and in the memory of an agent a repeated request
+         *     follows the same run.
          */
         post: operations["chat"];
         delete?: never;
@@ -2046,7 +2052,8 @@ export interface paths {
          *     model. Other names are passed on where the operator says so (`models: {"*": …}`).
          *
          *     The user's last message and the text that finally answers it are stored after the
-         *     answer was sent, if the caller has `notes:write`. Text that a model writes while it
+         *     answer was sent, if the caller has `notes:write`; of an answer that the client does not
+         *     wait for, or that breaks off, the message is, as with `POST …/chat`. Text that a model writes while it
          *     calls tools, and messages of systems and tools, are not stored. Without a model the
          *     answer quotes memory, says so and calls no tool; a request whose `tool_choice` demands a
          *     call, or with JSON as its `response_format`, is then refused with 503 and the code
@@ -2082,7 +2089,7 @@ export interface paths {
          *     and the answer back: everything that `POST /v1/chat/completions` says of collections,
          *     models, memory, limits and errors holds here too. With `stream` the answer is a stream
          *     of typed events that ends with `response.completed` or `response.incomplete`, or with
-         *     `error` if it breaks off; nothing is stored then.
+         *     `error` if it breaks off.
          *
          *     Functions are supported as `tools`, with `function_call` and `function_call_output` in
          *     `input`; texts, images and files with their data; `text.format`, `reasoning.effort`.
@@ -11928,6 +11935,8 @@ export interface operations {
                  *     it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
+                /** @description Makes the request safe to repeat for 24 hours. */
+                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
             };
             path: {
                 /**

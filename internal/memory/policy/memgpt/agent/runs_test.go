@@ -340,6 +340,15 @@ func TestChatIsARun(t *testing.T) {
 	if !strings.Contains(stream, "event: delta\ndata: {\"text\":\"Yes.\"}") || !strings.Contains(stream, "event: done\ndata: {") {
 		t.Errorf("streamed %s", stream)
 	}
+	b.Script(apptest.Calls(t, "send_message", args{"message": "Once."}), apptest.Calls(t, "send_message", args{"message": "Twice."}))
+	for range 2 {
+		if got := b.Call(t, "one", "POST", c+"/chat", `{"message":"How often?"}`, "Idempotency-Key", "k").Want(200); got.Text("reply") != "Once." {
+			t.Errorf("the same request answered %s", got.Body)
+		}
+	}
+	if runs := b.Call(t, "one", "GET", c+"/runs", "").Want(200); runs.Length("items") != 3 {
+		t.Errorf("the runs are %s", runs.Body)
+	}
 	if got := b.Call(t, "one", "POST", c+"/chat", `{"message":"Who am I?","remember":false}`).Want(200); got.At("run") != nil {
 		t.Errorf("a chat that is not remembered answered %s", got.Body)
 	}
