@@ -106,7 +106,7 @@ func (h *core) namedCollection(c *gin.Context) chat.Find {
 			}
 		}
 		if own := memory.External(scope(c).Limit()); ref == "" && ids == "" && !own.IsZero() { // the memory that the key is for
-			found, err := h.findExternal(c, own, policy)
+			found, err := h.findExternal(c, own, policy, nil)
 			return found.String(), err
 		}
 		if ids == "" {
@@ -119,7 +119,7 @@ func (h *core) namedCollection(c *gin.Context) chat.Find {
 		if err != nil {
 			return "", err
 		}
-		found, err := h.findExternal(c, e, policy)
+		found, err := h.findExternal(c, e, policy, nil)
 		return found.String(), err
 	}
 }

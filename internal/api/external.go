@@ -130,7 +130,7 @@ func (h *core) findsExternal(op *operation, next handler) handler {
 			return next(c)
 		}
 		ids, _ := e.(memory.External)
-		found, err := h.findExternal(c, ids, policy)
+		found, err := h.findExternal(c, ids, policy, h.firstWrite(c, op))
 		if err != nil {
 			return err
 		}
@@ -139,15 +139,59 @@ func (h *core) findsExternal(op *operation, next handler) handler {
 	}
 }
 
+// firstWrite returns what checks a request before it creates its collection: a request that is refused creates none. nil: nothing is
+// checked.
+func (h *core) firstWrite(c *gin.Context, op *operation) func(*memory.Collection) error {
+	ctx, s := c.Request.Context(), scope(c)
+	return func(made *memory.Collection) error {
+		if op.id == "chat" {
+			body, err := bind[wire.ChatRequest](c)
+			if err != nil {
+				return err
+			}
+			q, err := h.question(&body)
+			if err != nil {
+				return err
+			}
+			return h.Chat.Check(&q)
+		}
+		if op.scope != tenant.NotesWrite {
+			return nil
+		}
+		if err := h.Notes.CheckFirst(ctx, s, made); err != nil {
+			return err
+		}
+		switch op.id {
+		case "createNote":
+			body, err := bind[wire.NoteInput](c)
+			if err != nil {
+				return err
+			}
+			in, err := newNote(&body)
+			if err != nil {
+				return err
+			}
+			return h.Notes.CheckNote(ctx, s, made, in)
+		case "addMessages":
+			in, read, err := h.messagesOf(c)
+			if err != nil {
+				return err
+			}
+			return read.renameFields(h.Notes.CheckMessages(ctx, s, made, in))
+		}
+		return nil
+	}
+}
+
 // findExternal returns the id of the collection with these ids of an application. With a policy it is created when
-// there is none.
-func (h *core) findExternal(c *gin.Context, e memory.External, policy string) (uuid.UUID, error) {
+// there is none, unless first refuses it.
+func (h *core) findExternal(c *gin.Context, e memory.External, policy string, first func(*memory.Collection) error) (uuid.UUID, error) {
 	ctx, s := c.Request.Context(), scope(c)
 	if policy == "" {
 		found, err := h.Collections.ByExternal(ctx, s, e)
 		return found.ID, err
 	}
-	found, err := h.Collections.Ensure(ctx, s, e, policy)
+	found, err := h.Collections.Ensure(ctx, s, e, policy, first)
 	if f := normalize(err); err != nil && len(f.Fields) == 1 && f.Fields[0].Field == "policy" {
 		err = fault.InvalidField(headerCreate, "%s", f.Fields[0].Reason)
 	}

@@ -12,7 +12,10 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/apptest"
+	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
 
 // TestExternalIDs: collections have ids of the application's own, and are listed by them (C313).
@@ -177,6 +180,44 @@ func TestCreateOnFirstUse(t *testing.T) {
 	if all := b.Call(t, "one", "GET", "/v1/collections", "").Want(http.StatusOK); all.Length("items") != 6 {
 		t.Errorf("collections: %s", all.Body)
 	}
+}
+
+// TestRefusedFirstUse: a request that is refused creates no collection.
+func TestRefusedFirstUse(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	one := b.Scopes["one"].Scope
+	b.Scopes["maker"] = auth.Principal{Scope: grant.Scope(one.Tenant(), uuid.Nil, "key:maker", tenant.NotesRead, tenant.NotesWrite, tenant.CollectionsWrite)}
+	for _, c := range []struct {
+		credential, path, body string
+		status                 int
+	}{
+		{"maker", "notes", `{"content":"x"}`, http.StatusForbidden},
+		{"maker", "notes/bulk", `{"content":"x"}`, http.StatusForbidden},
+		{"maker", "messages", `{"messages":[{"role":"user","content":"Hello."}]}`, http.StatusForbidden},
+		{"one", "notes", `{"content":" "}`, http.StatusUnprocessableEntity},
+		{"one", "notes", `{"content":"x","expires_at":"2001-01-01T00:00:00Z"}`, http.StatusUnprocessableEntity},
+		{"one", "messages", `{"messages":[{"role":"user","content":" "}]}`, http.StatusUnprocessableEntity},
+		{"one", "messages", `{"messages":[{"id":"a","content":"x"},{"id":"a","content":"y"}]}`, http.StatusUnprocessableEntity},
+		{"one", "chat", `{}`, http.StatusUnprocessableEntity},
+		{"one", "chat", `{"message":" "}`, http.StatusUnprocessableEntity},
+		{"one", "chat", `{"message":"x","model":"gpt-99"}`, http.StatusUnprocessableEntity},
+	} {
+		if got := b.Call(t, c.credential, "POST", "/v1/collections/by/"+c.path+noraQuery, c.body, headerCreate, "mem0"); got.Code != c.status {
+			t.Errorf("%s %s: %d %s", c.path, c.body, got.Code, got.Body)
+		}
+		if got := b.Call(t, "one", "GET", "/v1/collections/by"+noraQuery, ""); got.Code != http.StatusNotFound {
+			t.Fatalf("%s %s created %s", c.path, c.body, got.Body)
+		}
+	}
+	b.Call(t, "one", "POST", "/v1/chat/completions", `{"model":"gpt-99@user=nora","messages":[{"role":"user","content":"Hello."}]}`, headerCreate, "mem0").Want(http.StatusNotFound)
+	if got := callMem0(t, b, "maker", "POST", "/v1/memories/", `{"user_id":"nora","messages":[{"role":"user","content":"Hello."}]}`); got.Code != http.StatusForbidden {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	if all := b.Call(t, "one", "GET", "/v1/collections", "").Want(http.StatusOK); all.Length("items") != 0 {
+		t.Errorf("collections: %s", all.Body)
+	}
+	b.Call(t, "maker", "POST", "/v1/collections/by/search"+noraQuery, `{"query":"x"}`, headerCreate, "mem0").Want(http.StatusOK)
 }
 
 // TestCreateOnFirstUseAtOnce: fifty writers on a new user make one collection.

@@ -98,7 +98,7 @@ func (s *Service) add(mode addMode) route.Handler {
 			}
 			defer leave()
 		}
-		c, err := s.ensure(ctx, r.Scope, homeOf(in.ids))
+		c, err := s.ensure(ctx, r.Scope, &in, infer)
 		if err != nil {
 			return route.Reply{}, err
 		}
@@ -145,11 +145,17 @@ func (s *Service) awaitLearned(ctx context.Context, scope tenant.Scope, wait rou
 	return out, err == nil
 }
 
-// ensure returns the collection of an entity, which is created on first use.
-func (s *Service) ensure(ctx context.Context, scope tenant.Scope, home memory.External) (memory.Collection, error) {
+// ensure returns the collection of an entity, which is created on first use, unless what is added would be refused.
+func (s *Service) ensure(ctx context.Context, scope tenant.Scope, in *additions, infer bool) (memory.Collection, error) {
+	home := homeOf(in.ids)
 	c, err := s.Collections.ByExternal(ctx, scope, home)
 	if fault.Is(err, fault.NotFound) {
-		return s.Collections.Ensure(ctx, scope, home, policy)
+		return s.Collections.Ensure(ctx, scope, home, policy, func(made *memory.Collection) error {
+			if err := s.Notes.CheckFirst(ctx, scope, made); err != nil || !infer {
+				return err
+			}
+			return s.Notes.CheckMessages(ctx, scope, made, notes.NewMessages{Messages: in.messages, Guidance: in.guidance})
+		})
 	}
 	return c, err
 }

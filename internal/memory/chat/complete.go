@@ -104,6 +104,9 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 		return nil, err
 	}
 	name, named := SplitModel(b.model)
+	if _, err := s.models.choose(name, &memory.Collection{}); err != nil { // find may create the collection
+		return nil, err
+	}
 	ref, err := find(named)
 	if err != nil {
 		return nil, nameMissing(err, named)
@@ -171,7 +174,10 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 	if c.Stream {
 		return c, nil
 	}
-	return c, c.readWhole(ctx)
+	if err := c.readWhole(ctx); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // readWhole reads the whole answer, so that one that breaks off is still an error response. It is closed then.

@@ -513,7 +513,10 @@ func (c *Collections) HavingNote(ctx context.Context, s tenant.Scope, note uuid.
 // Ensure is ByExternal that creates the collection when there is none, with a policy and a name of its own
 // (collections:write). Of many that do so concurrently, one creates it and all get it. The policy of one that exists is
 // not changed. Exists when a collection that the scope does not reach has the ids.
-func (c *Collections) Ensure(ctx context.Context, s tenant.Scope, e memory.External, policy string) (memory.Collection, error) {
+//
+// first is asked before it is created, with what it would be but its id, whether what is to be done in it will not be refused; nil: nothing
+// is. Its error is that of Ensure.
+func (c *Collections) Ensure(ctx context.Context, s tenant.Scope, e memory.External, policy string, first func(*memory.Collection) error) (memory.Collection, error) {
 	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
 		return memory.Collection{}, err
 	}
@@ -522,12 +525,19 @@ func (c *Collections) Ensure(ctx context.Context, s tenant.Scope, e memory.Exter
 		return memory.Collection{}, fault.Wrap(err, fault.Internal, "an id could not be generated")
 	}
 	in := CollectionInput{Name: "external-" + id.String(), Policy: policy, External: e}
-	if _, err := c.check(&in); err != nil {
+	row, err := c.check(&in)
+	if err != nil {
 		return memory.Collection{}, err
 	}
 	found, err := c.store.CollectionByExternal(ctx, s, e)
 	if !fault.Is(err, fault.NotFound) {
 		return found, err
+	}
+	if first != nil {
+		row.Agent = s.Agent()
+		if err := first(&row); err != nil {
+			return memory.Collection{}, err
+		}
 	}
 	made, err := c.Create(ctx, s, in, memory.Request{})
 	if fault.Is(err, fault.Exists) {
