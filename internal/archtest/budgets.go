@@ -19,7 +19,7 @@ func Budgets() map[string]int {
 		"internal/worker":                           750,
 		"internal/api/route":                        120,
 		"internal/memory":                           5135,
-		"internal/memory/notes":                     8762,
+		"internal/memory/notes":                     8867,
 		"internal/memory/block":                     450,
 		"internal/memory/engine":                    5289,
 		"internal/memory/recall":                    6672,

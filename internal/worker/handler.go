@@ -27,7 +27,7 @@ type handler struct {
 	engine   *engine.Engine
 	clone    *clone.Service
 	importer Import // nil: import jobs fail
-	file     Import // nil: jobs of files fail
+	file     File   // nil: jobs of files fail
 	step     Step   // nil: runs fail
 	hook     Step   // nil: jobs of webhooks fail
 	cfg      Config
@@ -153,7 +153,8 @@ func (h *handler) dispatch(ctx context.Context, j memory.Job) error {
 		return h.finish(ctx, s, j, h.engine.RunErase(ctx, s, j))
 	case memory.JobImport:
 		if h.importer != nil {
-			return h.finish(ctx, s, j, h.importer(ctx, s, j, progress))
+			result, err := h.importer(ctx, s, j, progress)
+			return h.end(ctx, s, j, memory.JobEnd{State: memory.JobDone, Stage: j.Stage, Result: result}, err)
 		}
 	case memory.JobWebhook:
 		if h.hook != nil {

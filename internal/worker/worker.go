@@ -3,6 +3,7 @@ package worker
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"slices"
 	"sync"
@@ -34,8 +35,11 @@ type Store interface {
 }
 
 // Import does an import job. It gets the scope of the job's tenant and may report progress. When
-// it returns nil the job is ended as done, unless Import ended it itself in a transaction.
-type Import func(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error
+// it returns no error the job is ended as done, with the result.
+type Import func(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) (result json.RawMessage, err error)
+
+// File reads a file. It is as Import, but may end the job itself, in a transaction.
+type File func(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error
 
 // Step does one step of an agent's run. It gives the job back, or ends it.
 type Step func(ctx context.Context, s tenant.Scope, job memory.Job) error
@@ -49,7 +53,7 @@ type Deps struct {
 	Engine *engine.Engine
 	Clone  *clone.Service
 	Import Import       // nil: import jobs fail
-	File   Import       // reads uploaded files; nil: these jobs fail
+	File   File         // reads uploaded files; nil: these jobs fail
 	Step   Step         // nil: the runs of agents fail
 	Hook   Step         // tells webhooks; nil: these jobs fail
 	Retire Retire       // nil: expired notes stay until somebody reads

@@ -2,6 +2,7 @@ package worker_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -368,9 +369,9 @@ func TestWaitLimit(t *testing.T) {
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	p := newPlant(t, settings{imports: func(ctx context.Context, _ tenant.Scope, _ memory.Job, progress memory.ReportProgress) error {
+	p := newPlant(t, settings{imports: func(ctx context.Context, _ tenant.Scope, _ memory.Job, progress memory.ReportProgress) (json.RawMessage, error) {
 		<-release
-		return progress(ctx, memory.Progress{Done: 3, Total: 7})
+		return json.RawMessage(`{"created":7}`), progress(ctx, memory.Progress{Done: 3, Total: 7})
 	}})
 	j := p.enqueue(memory.JobImport)
 	var seen []memory.JobState
@@ -387,7 +388,7 @@ func TestWatch(t *testing.T) {
 		last = j
 		return nil
 	})
-	if err != nil || last.State != memory.JobDone || last.Progress == nil || last.Progress.Done != 3 || !slices.Contains(seen, memory.JobRunning) {
+	if err != nil || last.State != memory.JobDone || string(last.Result) != `{"created":7}` || last.Progress == nil || last.Progress.Done != 3 || !slices.Contains(seen, memory.JobRunning) {
 		t.Errorf("seen %v, last %+v, %v", seen, last, err)
 	}
 	enough := errors.New("enough")
@@ -414,11 +415,11 @@ func (p *plant) enqueue(kind memory.JobKind) memory.Job {
 func TestTasksThatFail(t *testing.T) {
 	t.Parallel()
 	tries := 0
-	p := newPlant(t, settings{imports: func(context.Context, tenant.Scope, memory.Job, memory.ReportProgress) error {
+	p := newPlant(t, settings{imports: func(context.Context, tenant.Scope, memory.Job, memory.ReportProgress) (json.RawMessage, error) {
 		if tries++; tries == 1 {
 			panic("poison")
 		}
-		return nil
+		return nil, nil
 	}})
 	if j := p.ended(p.enqueue("dream").ID); j.State != memory.JobFailed || j.Error == "" {
 		t.Errorf("job %+v", j)

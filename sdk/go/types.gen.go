@@ -2224,10 +2224,13 @@ type Job struct {
 
 	// NextTryAt When a job that waits is tried. After a failed try the pauses grow: 1 s, 5 s, up to 30 s,
 	// 1 min, then twice the one before, up to an hour. `POST /v1/jobs/{job}/retry` ends the pause.
-	NextTryAt *time.Time             `json:"next_try_at,omitempty"`
-	Note      *string                `json:"note,omitempty"`
-	Progress  *Progress              `json:"progress,omitempty"`
-	Result    map[string]interface{} `json:"result,omitempty"`
+	NextTryAt *time.Time `json:"next_try_at,omitempty"`
+	Note      *string    `json:"note,omitempty"`
+	Progress  *Progress  `json:"progress,omitempty"`
+
+	// Result What the job did. Of an `import` it has `created`, `existing` and `failed`, which count lines, and `reasons`: for each
+	// `code` of the lines that failed how many `lines`, the `first_line` and its `detail`.
+	Result map[string]interface{} `json:"result,omitempty"`
 
 	// State `queued`: waits for its turn or, with `next_try_at`, for its next try. What fails because of
 	// a model, an embedder or another service is tried again, with growing pauses, for about a

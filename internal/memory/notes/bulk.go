@@ -3,6 +3,7 @@ package notes
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,7 +18,8 @@ import (
 // returns the note it made; a different line under that key is IdempotencyReuse. A line whose
 // natural key exists with the same content returns that note; with other content it is Exists. A line without a
 // key returns a note that says the same, as Add does, if it was there before the call. When
-// a changeset fails, all its lines fail; earlier changesets stay written.
+// a changeset fails, all its lines fail; earlier changesets stay written. Of lines for which the tenant has no room those are
+// written that fit.
 func (n *Service) AddMany(ctx context.Context, s tenant.Scope, ref string, lines []BulkLine) ([]BulkResult, error) {
 	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
@@ -62,7 +64,9 @@ func (n *Service) AddMany(ctx context.Context, s tenant.Scope, ref string, lines
 			batch = nil
 		}
 	}
-	n.addBatch(ctx, embedding, s, &c, batch, made, results)
+	if len(batch) > 0 {
+		n.addBatch(ctx, embedding, s, &c, batch, made, results)
+	}
 	return results, nil
 }
 
@@ -114,16 +118,51 @@ func (n *Service) Embed(ctx context.Context, s tenant.Scope, c *memory.Collectio
 	}
 }
 
-// addBatch writes one changeset, or more if other tenants wait for the writer, fills in the results of its lines, and adds
-// the notes that it made to made.
+// addBatch writes one changeset, or more if other tenants wait for the writer or there is no room for all, fills in the results of its
+// lines, and adds the notes that it made to made.
 func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *memory.Collection, batch []*bulkNote, made map[uuid.UUID]bool, results []BulkResult) {
-	if len(batch) == 0 {
-		return
+	refuse := func(b *bulkNote, err error) { results[b.at].Err = lineFault(err) }
+	todo := func(batch []*bulkNote) []*bulkNote {
+		return slices.DeleteFunc(slices.Clone(batch), func(b *bulkNote) bool { return results[b.at].ID != uuid.Nil || results[b.at].Err != nil })
 	}
-	fail := func(err error) {
-		for _, b := range batch {
-			results[b.at].Err = lineFault(err)
+	err := storeWhatFits(batch, func(part []*bulkNote) error {
+		return n.addPart(ctx, embedding, s, c, todo(part), made, results)
+	}, refuse)
+	if err != nil {
+		for _, b := range todo(batch) {
+			refuse(b, err)
 		}
+	}
+}
+
+// storeWhatFits calls add with a batch, or with its halves where the tenant has no room for the whole. refuse is called with what does not
+// fit, one by one.
+func storeWhatFits[T any](batch []T, add func([]T) error, refuse func(T, error)) error {
+	err := add(batch)
+	switch {
+	case !isFull(err):
+		return err
+	case len(batch) == 1:
+		refuse(batch[0], err)
+		return nil
+	}
+	half := len(batch) / 2
+	if err := storeWhatFits(batch[:half], add, refuse); err != nil {
+		return err
+	}
+	return storeWhatFits(batch[half:], add, refuse)
+}
+
+// isFull reports whether an error says that the tenant has no room, which does not come back by waiting.
+func isFull(err error) bool {
+	f, ok := errors.AsType[*fault.Error](err)
+	return ok && f.Code == fault.QuotaExceeded && f.RetryAfter == 0
+}
+
+// addPart writes a part of a batch for which there is room, or nothing of it but what is in results.
+func (n *Service) addPart(ctx, embedding context.Context, s tenant.Scope, c *memory.Collection, batch []*bulkNote, made map[uuid.UUID]bool, results []BulkResult) error {
+	if len(batch) == 0 {
+		return nil
 	}
 	var bytes, jobs int64
 	texts := make([]string, len(batch))
@@ -135,12 +174,10 @@ func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *me
 		texts[i] = memory.EmbedText(&b.note)
 	}
 	if err := n.checkQuota(ctx, s, int64(len(batch)), bytes); err != nil {
-		fail(err)
-		return
+		return err
 	}
 	if err := n.checkJobs(ctx, s, c, jobs); err != nil {
-		fail(err)
-		return
+		return err
 	}
 	for i, e := range n.embed(embedding, s, c, texts) {
 		if e.Vector != nil {
@@ -150,8 +187,7 @@ func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *me
 	for len(batch) > 0 {
 		out, err := n.addLines(ctx, s, c, batch, made)
 		if err != nil {
-			fail(err)
-			return
+			return err
 		}
 		for i, r := range out {
 			results[batch[i].at] = r
@@ -161,6 +197,7 @@ func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *me
 		}
 		batch = batch[len(out):]
 	}
+	return nil
 }
 
 // fewestLines is how many lines a changeset of a bulk has at least, if there are as many, when other tenants wait.

@@ -99,8 +99,6 @@ func (im *Importer) Lines(ctx context.Context, lines []ImportLine) ([]ImportResu
 func (im *Importer) keep(ctx context.Context, lines []ImportLine, results []ImportResult) error {
 	n := im.notes
 	batch := make([]*importNote, 0, len(lines))
-	var bytes int64
-	var texts []string
 	for i, l := range lines {
 		in, err := decodeImport(l.Raw, n.now(&im.collection), im.scope.Actor(), n.takesImages(&im.collection))
 		if err == nil {
@@ -116,11 +114,24 @@ func (im *Importer) keep(ctx context.Context, lines []ImportLine, results []Impo
 		in.at, in.line = i, l.Line
 		im.byLine[l.Line-1] = in.note.ID
 		batch = append(batch, in)
-		bytes += in.note.Size()
-		texts = append(texts, memory.EmbedText(&in.note))
 	}
 	if len(batch) == 0 {
 		return nil
+	}
+	return storeWhatFits(batch, func(part []*importNote) error { return im.keepPart(ctx, part, results) }, func(in *importNote, err error) {
+		delete(im.byLine, in.line-1)
+		results[in.at] = ImportResult{Line: in.line, Err: lineFault(err)}
+	})
+}
+
+// keepPart stores a part of a batch for which there is room, or nothing of it.
+func (im *Importer) keepPart(ctx context.Context, batch []*importNote, results []ImportResult) error {
+	n := im.notes
+	var bytes int64
+	texts := make([]string, len(batch))
+	for i, in := range batch {
+		bytes += in.note.Size()
+		texts[i] = memory.EmbedText(&in.note)
 	}
 	if err := n.checkQuota(ctx, im.scope, int64(len(batch)), bytes); err != nil {
 		return err

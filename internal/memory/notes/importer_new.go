@@ -73,7 +73,8 @@ func (im *Importer) addNew(ctx context.Context, lines []ImportLine, results []Im
 		if batch[0].kind == lineSaid {
 			add = im.addMessages
 		}
-		if err := add(ctx, batch[:n], results); err != nil {
+		err := storeWhatFits(batch[:n], func(part []*newLine) error { return add(ctx, part, results) }, func(l *newLine, err error) { results[l.at].Err = lineFault(err) })
+		if err != nil {
 			return err
 		}
 		batch = batch[n:]
@@ -144,6 +145,9 @@ func (im *Importer) addNotes(ctx context.Context, batch []*newLine, results []Im
 	for i, l := range batch {
 		r := &results[l.at]
 		r.ID, r.Revision, r.Created, r.Err, r.Warnings = out[i].ID, out[i].Revision, out[i].Created, out[i].Err, l.warnings
+		if fault.Is(r.Err, fault.QuotaExceeded) && !isFull(r.Err) {
+			return r.Err // the job is tried again when there is room
+		}
 		if r.Err != nil {
 			continue
 		}

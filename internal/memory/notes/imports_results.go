@@ -16,7 +16,8 @@ import (
 
 // storedResult is a result as it is stored in the spool.
 type storedResult struct {
-	End      bool            `json:"end,omitempty"` // not a result: the import is complete
+	End      bool            `json:"end,omitempty"`  // not a result: the import is complete
+	Sums     *importSums     `json:"sums,omitempty"` // with End; nil: an older version wrote it
 	Line     int             `json:"line"`
 	ID       uuid.UUID       `json:"id"`
 	Revision memory.Revision `json:"revision"`
@@ -25,6 +26,39 @@ type storedResult struct {
 	Code     fault.Code      `json:"code,omitempty"`
 	Message  string          `json:"message,omitempty"`
 	Fields   []fault.Field   `json:"fields,omitempty"`
+}
+
+// importSums are what a job says of its lines. A job that was interrupted starts again: what it had made until then exists.
+type importSums struct {
+	Created  int64           `json:"created"`
+	Existing int64           `json:"existing"`
+	Failed   int64           `json:"failed"`
+	Reasons  []importRefusal `json:"reasons,omitempty"` // one for each code, in the order of lines
+}
+
+// importRefusal is why lines failed.
+type importRefusal struct {
+	Code  fault.Code `json:"code"`
+	Lines int64      `json:"lines"`
+	First int        `json:"first_line"`
+	Why   string     `json:"detail"` // of the first line
+}
+
+func (a *importSums) add(k *storedResult) {
+	switch {
+	case k.Created:
+		a.Created++
+		return
+	case k.Code == "":
+		a.Existing++
+		return
+	}
+	a.Failed++
+	i := slices.IndexFunc(a.Reasons, func(r importRefusal) bool { return r.Code == k.Code })
+	if i < 0 {
+		i, a.Reasons = len(a.Reasons), append(a.Reasons, importRefusal{Code: k.Code, First: k.Line, Why: k.Message})
+	}
+	a.Reasons[i].Lines++
 }
 
 func storableResult(r *ImportResult) storedResult {
@@ -46,14 +80,23 @@ type resultWriter struct {
 	scope tenant.Scope
 	job   uuid.UUID
 	parts int
+	sums  importSums // without late warnings
 }
 
 func (w *resultWriter) add(ctx context.Context, results []ImportResult) error {
+	kept := storableResults(results)
+	for i := range kept {
+		w.sums.add(&kept[i])
+	}
+	return w.write(ctx, kept)
+}
+
+func storableResults(results []ImportResult) []storedResult {
 	kept := make([]storedResult, len(results))
 	for i := range results {
 		kept[i] = storableResult(&results[i])
 	}
-	return w.write(ctx, kept)
+	return kept
 }
 
 func (w *resultWriter) write(ctx context.Context, results []storedResult) error {
@@ -77,24 +120,26 @@ func (w *resultWriter) write(ctx context.Context, results []storedResult) error 
 // earlier, longer run left.
 func (w *resultWriter) finish(ctx context.Context, late []ImportResult) error {
 	for batch := range slices.Chunk(late, importBatch) {
-		if err := w.add(ctx, batch); err != nil {
+		if err := w.write(ctx, storableResults(batch)); err != nil {
 			return err
 		}
 	}
-	if err := w.write(ctx, []storedResult{{End: true}}); err != nil {
+	if err := w.write(ctx, []storedResult{{End: true, Sums: &w.sums}}); err != nil {
 		return err
 	}
 	_, err := w.store.DropParts(ctx, w.scope, w.job, memory.SpoolResults, w.parts)
 	return err
 }
 
-// isComplete reports whether the results say that the import is complete.
-func (im *Imports) isComplete(ctx context.Context, s tenant.Scope, job uuid.UUID) (complete bool, err error) {
+// completed returns the sums of an import whose results say that it is complete; nil: it is not.
+func (im *Imports) completed(ctx context.Context, s tenant.Scope, job uuid.UUID) (sums *importSums, err error) {
 	err = im.storedResults(ctx, s, job, func(k storedResult) error {
-		complete = k.End
+		if sums = k.Sums; k.End && sums == nil {
+			sums = &importSums{}
+		}
 		return nil
 	})
-	return complete, err
+	return sums, err
 }
 
 // Results calls fn for every result so far, in the order of lines; late warnings come last.

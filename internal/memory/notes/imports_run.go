@@ -15,11 +15,11 @@ import (
 // errBodyMissing is returned when the spool holds less of the body than was stored.
 var errBodyMissing = fault.New(fault.Invalid, "the body of the import is gone; send it again")
 
-// Run does an import job.
-func (im *Imports) Run(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) error {
+// Run does an import job, and returns its result.
+func (im *Imports) Run(ctx context.Context, s tenant.Scope, job memory.Job, progress memory.ReportProgress) (json.RawMessage, error) {
 	var p importPayload
 	if err := json.Unmarshal(job.Payload, &p); err != nil {
-		return fault.Wrap(err, fault.Invalid, "the payload of the import job cannot be read; a newer version may have made it")
+		return nil, fault.Wrap(err, fault.Invalid, "the payload of the import job cannot be read; a newer version may have made it")
 	}
 	out := &resultWriter{store: im.store, scope: s, job: job.ID}
 	late, err := im.importLines(ctx, s, job, p, out, func(done int64) error {
@@ -28,18 +28,26 @@ func (im *Imports) Run(ctx context.Context, s tenant.Scope, job memory.Job, prog
 	switch {
 	case errors.Is(err, errBodyMissing):
 		// The body is removed after the last line: then only the end of the job is missing.
-		if complete, e := im.isComplete(ctx, s, job.ID); e != nil || !complete {
-			return cmp.Or(e, err)
+		done, e := im.completed(ctx, s, job.ID)
+		if e != nil || done == nil {
+			return nil, cmp.Or(e, err)
 		}
+		out.sums = *done
 	case err != nil:
-		return err
+		return nil, err
 	default:
 		if err := out.finish(ctx, late); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	_, err = im.store.DropParts(ctx, s, job.ID, memory.SpoolBody, 0)
-	return err
+	if _, err := im.store.DropParts(ctx, s, job.ID, memory.SpoolBody, 0); err != nil {
+		return nil, err
+	}
+	result, err := json.Marshal(out.sums)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "the result of the import cannot be written")
+	}
+	return result, nil
 }
 
 // importLines imports line by line and writes one result per line. late are further warnings about

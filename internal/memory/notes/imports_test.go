@@ -25,8 +25,9 @@ import (
 type importing struct {
 	*fixture
 
-	im *notes.Imports
-	c  memory.Collection
+	im     *notes.Imports
+	c      memory.Collection
+	result json.RawMessage // of the last run
 }
 
 func newImporting(t *testing.T) *importing {
@@ -44,13 +45,14 @@ func (p *importing) start(body string) memory.Job {
 	return job
 }
 
-func (p *importing) run(ctx context.Context, job memory.Job, told func(memory.Progress)) error {
-	return p.im.Run(ctx, grant.Job(job.Tenant, job.ID), job, func(_ context.Context, at memory.Progress) error {
+func (p *importing) run(ctx context.Context, job memory.Job, told func(memory.Progress)) (err error) {
+	p.result, err = p.im.Run(ctx, grant.Job(job.Tenant, job.ID), job, func(_ context.Context, at memory.Progress) error {
 		if told != nil {
 			told(at)
 		}
 		return ctx.Err()
 	})
+	return err
 }
 
 // results returns the lines that have a result, in the order of the results.
@@ -112,8 +114,8 @@ func TestImportRunTwice(t *testing.T) {
 		if err := p.run(t.Context(), job, nil); err != nil {
 			t.Fatal(err)
 		}
-		if lines, _, _ := p.results(job); fmt.Sprint(lines) != "[1 2]" {
-			t.Errorf("results %v", lines)
+		if lines, _, _ := p.results(job); fmt.Sprint(lines) != "[1 2]" || string(p.result) != `{"created":2,"existing":0,"failed":0}` {
+			t.Errorf("results %v, %s", lines, p.result)
 		}
 	}
 	if n := p.stored(); n != 2 {
@@ -310,5 +312,54 @@ func TestImportNewestFirst(t *testing.T) {
 	p.must(err)
 	if n := p.stored(); !looked || n != conversations {
 		t.Errorf("%d notes, looked %v", n, looked)
+	}
+}
+
+// Near the limit of a tenant, what fits is stored, and the result says how many lines were not, and why. A bulk does the same.
+func TestImportNearTheLimit(t *testing.T) {
+	t.Parallel()
+	lines := func(format string) string {
+		var b strings.Builder
+		for i := range 8 {
+			fmt.Fprintf(&b, format+"\n", i)
+		}
+		return b.String()
+	}
+	for name, body := range map[string]string{
+		"notes as they were": body(8, "x"), "new notes": lines(`{"content":"note %d"}`), "messages": lines(`{"role":"user","content":"message %d"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := openTalk(t)
+			p := &importing{fixture: d.fixture, im: notes.NewImports(d.store, d.notes), c: d.create("main", "none", "")}
+			*d.quota = room{notes: 5, spent: true}
+			job := p.start(body)
+			if err := p.run(t.Context(), job, nil); err != nil {
+				t.Fatal(err)
+			}
+			const want = `{"created":5,"existing":0,"failed":3,"reasons":[{"code":"quota_exceeded","lines":3,"first_line":6,"detail":"no room"}]}`
+			if n := p.stored(); n != 5 || string(p.result) != want {
+				t.Errorf("%d notes, %s", n, p.result)
+			}
+			if _, _, refused := p.results(job); len(refused) != 3 || !fault.Is(refused[6], fault.QuotaExceeded) {
+				t.Errorf("refused %v", refused)
+			}
+		})
+	}
+	d := openTalk(t)
+	c := d.create("main", "none", "")
+	*d.quota = room{notes: 5, spent: true}
+	bulk := make([]notes.BulkLine, 8)
+	for i := range bulk {
+		bulk[i].Note.Content = fmt.Sprint("note ", i)
+	}
+	out, err := d.notes.AddMany(t.Context(), d.all, c.ID.String(), bulk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range out {
+		if r.Created != (i < 5) || fault.Is(r.Err, fault.QuotaExceeded) != (i >= 5) {
+			t.Errorf("line %d: %+v", i+1, r)
+		}
 	}
 }

@@ -33,6 +33,7 @@ func (talks) Describe() memory.PolicyDescription {
 type room struct {
 	mu    sync.Mutex
 	notes int64
+	spent bool // what was admitted is used up
 	asked []int64
 }
 
@@ -42,6 +43,9 @@ func (q *room) CheckNotes(_ context.Context, _ tenant.Scope, n, _ int64) error {
 	q.asked = append(q.asked, n)
 	if n > q.notes {
 		return fault.New(fault.QuotaExceeded, "no room")
+	}
+	if q.spent {
+		q.notes -= n
 	}
 	return nil
 }

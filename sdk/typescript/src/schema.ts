@@ -6476,6 +6476,10 @@ export interface components {
             progress?: components["schemas"]["Progress"];
             /** @description Why the last try failed, also while the job waits for the next one. */
             error?: string;
+            /**
+             * @description What the job did. Of an `import` it has `created`, `existing` and `failed`, which count lines, and `reasons`: for each
+             *     `code` of the lines that failed how many `lines`, the `first_line` and its `detail`.
+             */
             result?: {
                 [key: string]: unknown;
             };

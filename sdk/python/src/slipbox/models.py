@@ -2649,6 +2649,11 @@ class Job(Model):
     Why the last try failed, also while the job waits for the next one.
     """
     result: dict[str, Any] | None = None
+    """
+    What the job did. Of an `import` it has `created`, `existing` and `failed`, which count lines, and `reasons`: for each
+    `code` of the lines that failed how many `lines`, the `first_line` and its `detail`.
+
+    """
     created_at: AwareDatetime
     finished_at: AwareDatetime | None = None
     worked_ms: float | None = None
