@@ -23,6 +23,16 @@ import (
 // page is how many changesets one try of a job reads: those of other collections get their turn.
 const page = 50
 
+// gone is the answer of a receiver that wants no more messages (Standard Webhooks).
+const gone = 410
+
+// isOff reports whether the receiver of the newest message said that it is gone. The webhook is sent nothing then, until it is changed, or
+// that message is accepted when a caller has it sent again.
+func (v *Service) isOff(ctx context.Context, s tenant.Scope, w *memory.Webhook) (bool, error) {
+	newest, err := v.Store.Deliveries(ctx, s, memory.DeliveryQuery{Webhook: w.ID, Limit: 1})
+	return len(newest) > 0 && newest[0].Status == gone && !newest[0].UpdatedAt.Before(w.UpdatedAt), err
+}
+
 // Events lists what webhooks can be told of.
 func Events() []string {
 	return []string{"note.added", "note.changed", "note.deleted", "link.added", "link.changed", "link.deleted"}
@@ -202,6 +212,10 @@ func (v *Service) tell(ctx context.Context, s tenant.Scope, w *memory.Webhook, c
 			sent[d.ID] = d
 		}
 	}
+	off, err := v.isOff(ctx, s, w)
+	if err != nil {
+		return wait, err
+	}
 	for i := range to {
 		for j := range to[i] {
 			m := &to[i][j]
@@ -209,9 +223,10 @@ func (v *Service) tell(ctx context.Context, s tenant.Scope, w *memory.Webhook, c
 			if ok && d.State != memory.DeliveryWaiting {
 				continue
 			}
-			if d, err = v.send(ctx, s, w, m, d); err != nil {
+			if d, err = v.send(ctx, s, w, m, d, off); err != nil {
 				return wait, err
 			}
+			off = d.Status == gone
 			if d.State == memory.DeliveryWaiting {
 				return d.NextAt, nil
 			}
@@ -260,7 +275,7 @@ func (v *Service) again(ctx context.Context, s tenant.Scope, job *memory.Job, w 
 			if m.id != d.ID {
 				continue
 			}
-			if _, err := v.send(ctx, s, w, &m, d); err != nil {
+			if _, err := v.send(ctx, s, w, &m, d, false); err != nil {
 				return err
 			}
 		}
@@ -269,9 +284,14 @@ func (v *Service) again(ctx context.Context, s tenant.Scope, job *memory.Job, w 
 }
 
 // send makes one try at a message and records it. d is the record of the tries before; the zero Delivery: there was none. A failed
-// try is not an error.
-func (v *Service) send(ctx context.Context, s tenant.Scope, w *memory.Webhook, m *message, d memory.Delivery) (memory.Delivery, error) {
-	status, failed := v.post(ctx, s, w, m)
+// try is not an error. off records it as a message that the receiver does not want, without a try.
+func (v *Service) send(ctx context.Context, s tenant.Scope, w *memory.Webhook, m *message, d memory.Delivery, off bool) (memory.Delivery, error) {
+	status, tries := gone, 0
+	failed := error(fault.New(fault.Invalid, "not sent: the receiver answered an earlier message with 410, gone"))
+	if !off {
+		status, failed = v.post(ctx, s, w, m)
+		tries = 1
+	}
 	if ctx.Err() != nil {
 		return d, context.Cause(ctx) // this process stops: it is not a fault of the receiver
 	}
@@ -279,11 +299,11 @@ func (v *Service) send(ctx context.Context, s tenant.Scope, w *memory.Webhook, m
 	if d.ID == uuid.Nil {
 		d = memory.Delivery{ID: m.id, Webhook: w.ID, Collection: m.Data.Collection, Revision: m.Data.Revision, Event: m.Type, State: memory.DeliveryWaiting, CreatedAt: now}
 	}
-	d.Attempts, d.Status, d.Error, d.UpdatedAt, d.NextAt = d.Attempts+1, status, "", now, time.Time{}
+	d.Attempts, d.Status, d.Error, d.UpdatedAt, d.NextAt = d.Attempts+tries, status, "", now, time.Time{}
 	switch {
 	case failed == nil:
 		d.State = memory.DeliveryDelivered
-	case d.State != memory.DeliveryWaiting, now.Sub(m.Timestamp) >= v.cfg.GiveUp:
+	case d.State != memory.DeliveryWaiting, now.Sub(m.Timestamp) >= v.cfg.GiveUp, status == gone:
 		d.State, d.Error = memory.DeliveryDead, reason(failed)
 	default:
 		d.Error, d.NextAt = reason(failed), now.Add(memory.Backoff(d.ID, d.Attempts))

@@ -203,6 +203,52 @@ func TestDeadLetter(t *testing.T) {
 	}
 }
 
+// A receiver that answers 410 is sent nothing more: what follows is dead without a try. A message that a caller has sent again, or a
+// change of the webhook, makes it a receiver again.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	l := open(t)
+	w := l.webhook()
+	l.at.Answer(410)
+	l.write("one")
+	l.write("two")
+	l.run()
+	l.now = l.now.Add(time.Hour)
+	l.write("three")
+	l.run()
+	list, err := l.hooks.Deliveries(t.Context(), l.all, memory.DeliveryQuery{Webhook: w.ID})
+	l.must(err)
+	if len(l.got()) != 1 || len(list) != 3 || list[2].Attempts != 1 || list[2].Error != "the answer was 410" {
+		t.Fatalf("%d were sent: %+v", len(l.got()), list)
+	}
+	for _, d := range list {
+		if d.State != memory.DeliveryDead || d.Status != 410 || d.Attempts != 0 && d.ID != list[2].ID {
+			t.Errorf("%+v", d)
+		}
+	}
+	l.at.Answer(200)
+	_, err = l.hooks.Retry(t.Context(), l.all, w.ID, list[0].ID)
+	l.must(err)
+	l.run()
+	l.write("four")
+	l.run()
+	if d := l.newest(&w); len(l.got()) != 3 || d.State != memory.DeliveryDelivered {
+		t.Fatalf("%d were sent, the newest is %+v", len(l.got()), d)
+	}
+	l.at.Answer(410)
+	l.write("five")
+	l.run()
+	l.now = l.now.Add(time.Minute)
+	_, _, err = l.hooks.Update(t.Context(), l.all, w.ID, hooks.Change{Events: &[]string{"note.added"}})
+	l.must(err)
+	l.at.Answer(200)
+	l.write("six")
+	l.run()
+	if d := l.newest(&w); len(l.got()) != 5 || d.State != memory.DeliveryDelivered {
+		t.Errorf("%d were sent, the newest is %+v", len(l.got()), d)
+	}
+}
+
 // A message that waits, of a note that is erased meanwhile, waits no longer, and the removal of the note is sent.
 func TestErasedWhileItWaits(t *testing.T) {
 	t.Parallel()

@@ -1607,7 +1607,8 @@ export interface paths {
          *     Messages of one collection come in order and at least once; a message that is sent again has the same `Webhook-Id`. An answer
          *     other than 2xx within ten seconds is a failure: redirects are not followed, and the body of an answer is not read. A message that fails is sent
          *     again after one second, then with growing pauses up to an hour, and is `dead` a day after its change; those that follow it
-         *     in its collection wait.
+         *     in its collection wait. A receiver that answers 410 (gone) is sent nothing more: the message and those that follow are `dead`, until the
+         *     webhook is changed, or the newest of them is accepted after `POST …/retry`.
          *
          *     The host must be one of the tenant's `allowed_hosts` or of the operator's `SLIPBOX_ALLOW_HOSTS`; only the latter may have
          *     addresses that are not public, which is checked at each connection. A credential of an agent is refused.
