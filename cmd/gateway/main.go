@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,7 @@ type gateway struct {
 	stdout, stderr io.Writer
 	from           daemon.Settings
 	data           string
+	unused         []string // variables of servers that --data overrules
 }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
@@ -61,6 +63,14 @@ func (c *gateway) withData(apply []func(*app.Settings)) []func(*app.Settings) {
 	return append([]func(*app.Settings){func(cfg *app.Settings) {
 		if c.data != "" {
 			cfg.Data = c.data
+			c.unused = nil
+			for _, x := range []struct{ name, url string }{
+				{"DATABASE_URL", cfg.DatabaseURL}, {"DATABASE_REPLICA_URL", cfg.ReplicaURL}, {"MIGRATE_DATABASE_URL", cfg.MigrateDatabaseURL}, {"REDIS_URL", cfg.RedisURL},
+			} {
+				if x.url != "" {
+					c.unused = append(c.unused, x.name)
+				}
+			}
 			cfg.DatabaseURL, cfg.ReplicaURL, cfg.MigrateDatabaseURL, cfg.RedisURL = "", "", "", ""
 		}
 	}}, apply...)
@@ -71,5 +81,9 @@ func (c *gateway) settings(apply ...func(*app.Settings)) (app.Settings, error) {
 }
 
 func (c *gateway) begin(apply ...func(*app.Settings)) (app.Settings, *slog.Logger, error) {
-	return c.from.Start(c.stderr, c.withData(apply)...)
+	cfg, log, err := c.from.Start(c.stderr, c.withData(apply)...)
+	if err == nil && len(c.unused) > 0 {
+		log.Warn("--data selects the embedded store, so the settings of servers are not used; omit it to use them", "data", cfg.Data, "unused", strings.Join(c.unused, ", "))
+	}
+	return cfg, log, err
 }

@@ -41,6 +41,22 @@ func TestFirstStartPrintsOneKeyOnce(t *testing.T) {
 	p.must(t, keys[0], 200, "GET", "/v1/collections/kept", nil) // C062
 }
 
+// --data wins over the settings of servers, and the start says which are not used, without what they have.
+func TestDataOverrulesServers(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	p := serve(t, data, []string{"REDIS_URL=redis://:hush@127.0.0.1:1", "DATABASE_URL=postgres://nobody:hush@127.0.0.1:1/x"}, "--data", data)
+	p.Stop(t)
+	if log := p.Stderr.String(); strings.Count(log, "DATABASE_URL, REDIS_URL") != 1 || !strings.Contains(log, "--data selects the embedded store") || strings.Contains(log, "hush") {
+		t.Errorf("the start says:\n%s", log)
+	}
+	p = serve(t, data, nil, "--data", data)
+	p.Stop(t)
+	if log := p.Stderr.String(); strings.Contains(log, "selects the embedded store") {
+		t.Errorf("a start without servers says:\n%s", log)
+	}
+}
+
 func TestSecondStartOnTheSameDataIsRefused(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
