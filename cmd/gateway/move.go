@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/app"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // moveSettings returns settings that name the store to move: MigrateDatabaseURL, or the data directory if --data or no URL is given.
@@ -81,7 +82,7 @@ func (c *gateway) imports() *cobra.Command {
 						return err
 					}
 				}
-				return fmt.Errorf("everything was imported, but %d problems were found; run `gateway check` on the installation that the file comes from to see if it has them too", len(problems))
+				return fmt.Errorf("everything was imported, but the check found %s; run `gateway check` on the installation that the file comes from to see if it has the same", wording.Count(len(problems), "problem", "problems"))
 			}
 			target := cfg.Data
 			if cfg.MigrateDatabaseURL != "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/app"
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 func (c *gateway) check() *cobra.Command {
@@ -47,7 +48,7 @@ func (c *gateway) check() *cobra.Command {
 					return err
 				}
 			}
-			return fmt.Errorf("%d problems found; %s", len(found.Problems), found.Remedy(cfg))
+			return fmt.Errorf("%s found; %s", wording.Count(len(found.Problems), "problem", "problems"), found.Remedy(cfg))
 		},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/redis"
 	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // problemCache is an entry of the shared cache that contradicts the store.
@@ -52,7 +53,7 @@ func Check(ctx context.Context, cfg Settings, log *slog.Logger) (CheckResult, er
 	}); err != nil {
 		return out, err
 	}
-	out.Notes = append(out.Notes, fmt.Sprintf("redis caches %d versions", seen))
+	out.Notes = append(out.Notes, "redis caches "+wording.Count(seen, "version", "versions"))
 	states, err := r.WakeStates(ctx)
 	for _, s := range states {
 		out.Notes = append(out.Notes, "wake-ups of "+s.String())

@@ -141,7 +141,7 @@ func doctorWorkers(ctx context.Context, r *redis.Client) Finding {
 		if s.Workers == 0 {
 			unserved = append(unserved, string(s.Stage))
 		}
-		f.Detail += fmt.Sprintf("; %s: %d, %d wake-ups wait", s.Stage, s.Workers, s.Waiting)
+		f.Detail += fmt.Sprintf("; %s: %d, waiting wake-ups: %d", s.Stage, s.Workers, s.Waiting)
 	}
 	f.Detail = "processes that serve each stage" + strings.Replace(f.Detail, ";", ":", 1)
 	if len(unserved) > 0 {

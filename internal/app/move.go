@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // stdio is the file name of stdout or stdin.
@@ -285,7 +286,7 @@ func (p *moveProgress) countRow(table string) {
 	}
 	p.rows++
 	if p.rows%256 == 0 && time.Since(p.lastPrint) >= progressInterval {
-		p.print(", going on")
+		p.print(" so far")
 	}
 }
 
@@ -299,5 +300,5 @@ func (p *moveProgress) endTable() {
 
 func (p *moveProgress) print(more string) {
 	p.lastPrint = time.Now()
-	_, _ = fmt.Fprintf(p.to, "%s: %d rows %s%s\n", p.table, p.rows, p.verb, more)
+	_, _ = fmt.Fprintf(p.to, "%s: %s %s%s\n", p.table, wording.Count(p.rows, "row", "rows"), p.verb, more)
 }

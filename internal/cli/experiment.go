@@ -19,6 +19,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/app/command"
 	"github.com/slipboxhq/slipbox/internal/covered"
+	"github.com/slipboxhq/slipbox/internal/wording"
 	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
@@ -359,7 +360,7 @@ func (x *experiment) learn(ctx context.Context, l *learned) (map[string]int, err
 			return nil, err
 		}
 		if len(got.Messages) != end-at {
-			return nil, fmt.Errorf("%d turns became %d messages", end-at, len(got.Messages))
+			return nil, fmt.Errorf("%s became %s", wording.Count(end-at, "turn", "turns"), wording.Count(len(got.Messages), "message", "messages"))
 		}
 		for i, m := range got.Messages {
 			turnOf[m.ID] = at + i

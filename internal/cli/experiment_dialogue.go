@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 const (
@@ -167,7 +169,7 @@ func (d *dialogue) check(file string) error {
 		}
 		for _, t := range q.Gold {
 			if t < 0 || t >= len(d.turns) {
-				return fmt.Errorf("question %d: there is no turn %d (gold); the dialogue has %d turns, from 0", i+1, t, len(d.turns))
+				return fmt.Errorf("question %d: there is no turn %d (gold); the dialogue has %s, from 0", i+1, t, wording.Count(len(d.turns), "turn", "turns"))
 			}
 		}
 		slices.Sort(q.Gold)

@@ -441,9 +441,9 @@ func (i *importing) finish() error {
 	if len(i.report.Understood) > 0 {
 		one, many = "message or note", "messages and notes"
 	}
-	i.out.line("%s %s from %s%s", tally(i.report.Created, one, many), verb, tally(i.report.Files, "file", "files"), i.already())
+	i.out.line("%s %s from %s%s", wording.Count(i.report.Created, one, many), verb, wording.Count(i.report.Files, "file", "files"), i.already())
 	if i.report.Replaced+i.report.Deleted > 0 {
-		i.out.line("files that changed: %s corrected, %d deleted", tally(i.report.Replaced, "note", "notes"), i.report.Deleted)
+		i.out.line("files that changed: %s corrected, %d deleted", wording.Count(i.report.Replaced, "note", "notes"), i.report.Deleted)
 	}
 	if i.report.Linked > 0 {
 		i.out.line("%s between files", count(i.report.Linked, "link", "links"))
@@ -468,7 +468,7 @@ func (i *importing) already() string {
 	if i.dry && len(i.report.Understood) > 0 {
 		return "; those that are there already are not imported again"
 	}
-	return ", " + tally(i.report.Known, "was", "were") + " there already"
+	return ", " + wording.Count(i.report.Known, "was", "were") + " there already"
 }
 
 // zoneOf returns the zone of the collection that is imported into: of its setting timezone, or UTC. There may be none yet.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipboxhq/slipbox/internal/wording"
 	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
@@ -134,14 +135,8 @@ func parts(list []signal) []string {
 
 // count returns a number with its noun; "" for 0.
 func count(n int, one, many string) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return ""
-	case 1:
-		return "1 " + one
 	}
-	return strconv.Itoa(n) + " " + many
+	return wording.Count(n, one, many)
 }
-
-// tally is count, with 0 as a number.
-func tally(n int, one, many string) string { return cmp.Or(count(n, one, many), "0 "+many) }

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/outage"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // Timing and limits of wake-ups.
@@ -335,7 +336,7 @@ type WakeState struct {
 
 // String describes the state in a few words.
 func (s WakeState) String() string {
-	return fmt.Sprintf("%s: %d tenants waiting, %d workers", s.Stage, s.Waiting, s.Workers)
+	return fmt.Sprintf("%s: %s waiting, %s", s.Stage, wording.Count(s.Waiting, "tenant", "tenants"), wording.Count(s.Workers, "worker", "workers"))
 }
 
 // WakeStates returns the state of each stage, asked past the guard. It is Unavailable when Redis

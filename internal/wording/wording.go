@@ -1,9 +1,10 @@
-// Package wording is what messages to people share: a list in words, and the name that was probably meant. Texts that
-// are only cut are in internal/clip; the errors themselves are in internal/fault.
+// Package wording is what messages to people share: a list in words, a number with its noun, and the name that was
+// probably meant. Texts that are only cut are in internal/clip; the errors themselves are in internal/fault.
 package wording
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -26,6 +27,14 @@ func Or[T ~string](values ...T) string {
 
 // maxName bounds the length of a name that is compared by spelling.
 const maxName = 64
+
+// Count returns a number with its noun: "1 row", "2 rows".
+func Count[N int | int64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.FormatInt(int64(n), 10) + " " + many
+}
 
 // Nearest returns the valid name that name was probably meant to be: the same letters in another case or without "_",
 // or a near spelling. It returns "" without one.

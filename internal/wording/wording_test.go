@@ -16,6 +16,15 @@ func TestOr(t *testing.T) {
 	}
 }
 
+func TestCount(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{0: "0 rows", 1: "1 row", 2: "2 rows", -1: "-1 rows"} {
+		if got := wording.Count(n, "row", "rows"); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	valid := []string{"query", "token_budget", "k", "min_score"}

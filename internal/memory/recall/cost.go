@@ -2,11 +2,11 @@ package recall
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // The queries of one request are bounded together by their cost, in steps of about a microsecond of
@@ -116,11 +116,11 @@ func (b *Batch) check(notes int) error {
 	}
 	where := ""
 	if notes > 0 {
-		where = fmt.Sprintf(" over %d notes", notes)
+		where = " over " + wording.Count(notes, "note", "notes")
 	}
 	return refuseBatch(
-		"%d queries%s cost %d steps of search or more, and a request may cost %d; send fewer or shorter queries, a smaller k, or no expand_links",
-		b.queries, where, cost, MaxBatchCost)
+		"%s%s: %d steps of search or more, and a request may cost %d; send fewer or shorter queries, a smaller k, or no expand_links",
+		wording.Count(b.queries, "query", "queries"), where, cost, MaxBatchCost)
 }
 
 // Found charges the text of found notes. Invalid when the answer of the batch would be too large.
