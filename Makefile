@@ -10,8 +10,9 @@ export BENCHSTAT_VERSION := v0.0.0-20260908200009-22c9c6c9d4da
 ACTIONLINT_VERSION    := 1.7.12
 GORELEASER_VERSION    := 2.15.1
 
-ADDR      ?= 127.0.0.1:8080
-DATA      ?= ./data
+# The settings of the gateway, so that its advice holds for "make run" too.
+ADDR      ?= $(or $(SLIPBOX_ADDR),127.0.0.1:8080)
+DATA      ?= $(or $(SLIPBOX_DATA),./data)
 BENCH     ?= .
 BENCHTIME ?= 1s
 PKG       ?= ./test/bench

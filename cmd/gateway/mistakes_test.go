@@ -13,7 +13,7 @@ import (
 func TestMistakesNameTheFix(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	serve(t, data, nil)
+	taken := strings.TrimPrefix(serve(t, data, nil).url, "http://")
 	file := filepath.Join(t.TempDir(), "notes.txt")
 	if err := os.WriteFile(file, []byte("not a database, but long enough to look like one"), 0o600); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,8 @@ func TestMistakesNameTheFix(t *testing.T) {
 		{"unknown id", []string{"key", "create", "--external", "name=ida", "--data", data}, []string{"name=ida", "user=ida@example.com"}},
 		{"a file that is not a backup", []string{"restore", file, "--data", fresh}, []string{file, "gateway backup"}},
 		{"restore over a store", []string{"restore", file, "--data", data}, []string{"in use", "--data"}},
-		{"served already", []string{"serve", "--data", data}, []string{"in use", "stop that gateway", "--data"}},
+		{"an address that is taken", []string{"serve", "--addr", taken, "--data", filepath.Join(t.TempDir(), "other")}, []string{taken, "with --addr or SLIPBOX_ADDR"}},
+		{"served already", []string{"serve", "--data", data}, []string{"in use", "stop that gateway", "with --data or SLIPBOX_DATA"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -262,8 +262,17 @@ func TestBackupAndRestoreOfTheLiveFile(t *testing.T) {
 	if err := os.WriteFile(junk, []byte(strings.Repeat("no database", 1_000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, msg, code := run(t, nil, "restore", junk, "--data", filepath.Join(t.TempDir(), "new")); code != 1 || !strings.Contains(msg, "name a file that") || strings.Contains(msg, "put it aside") {
-		t.Errorf("restore of no backup: exit %d: %s", code, msg)
+	for _, command := range []string{"restore", "import"} {
+		above := t.TempDir()
+		for _, into := range []string{filepath.Join(above, "a", "new"), above} {
+			_, msg, code := run(t, nil, command, junk, "--data", into)
+			if code != 1 || command == "restore" && (!strings.Contains(msg, "name a file that") || strings.Contains(msg, "put it aside")) {
+				t.Errorf("%s of no backup: exit %d: %s", command, code, msg)
+			}
+			if left, err := os.ReadDir(above); err != nil || len(left) != 0 {
+				t.Errorf("a refused %s into %s leaves %v (%v)", command, into, left, err)
+			}
+		}
 	}
 	if _, msg, code := run(t, nil, "restore", file, "--data", fresh); code != 1 || !strings.Contains(msg, "not empty") {
 		t.Errorf("restore over a restored store: exit %d: %s", code, msg)

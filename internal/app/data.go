@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/wording"
 )
 
 // Names inside the data directory.
@@ -28,7 +29,7 @@ const (
 )
 
 func errNotDirectory(path string) error {
-	return fault.New(fault.Unavailable, "the data path %s is not a directory; name another with --data", path)
+	return fault.New(fault.Unavailable, "the data path %s is not a directory; name another with --data or SLIPBOX_DATA", path)
 }
 
 // makeDataDir creates the directory, readable by its owner only.
@@ -41,12 +42,12 @@ func makeDataDir(dir string) error {
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
 		if errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "not a directory") {
-			return fault.Wrap(err, fault.Unavailable, "the data directory %s cannot be reached; name another with --data", dir)
+			return fault.Wrap(err, fault.Unavailable, "the data directory %s cannot be reached; name another with --data or SLIPBOX_DATA", dir)
 		}
 		return fmt.Errorf("look at the data directory: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fault.Wrap(err, fault.Unavailable, "the data directory %s cannot be created; check the path and its owner, or name another with --data", dir)
+		return fault.Wrap(err, fault.Unavailable, "the data directory %s cannot be created; check the path and its owner, or name another with --data or SLIPBOX_DATA", dir)
 	}
 	return nil
 }
@@ -65,7 +66,7 @@ func lockData(dir string) (release func(), err error) {
 		if raw, err := os.ReadFile(path); err == nil && len(raw) > 0 {
 			by = " by process " + strings.TrimSpace(string(raw))
 		}
-		return nil, fault.New(fault.Conflict, "the data directory %s is in use%s; stop that gateway, or name another directory with --data", dir, by)
+		return nil, fault.New(fault.Conflict, "the data directory %s is in use%s; stop that gateway, or name another directory with --data or SLIPBOX_DATA", dir, by)
 	}
 	// The content is only a hint for the message above.
 	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
@@ -130,7 +131,7 @@ func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) e
 		return errors.Join(err, st.Close())
 	})
 	if err == nil && len(problems) > 0 {
-		return fault.New(fault.Internal, "the restored store has %d problems; `gateway check` lists them", len(problems))
+		return fault.New(fault.Internal, "the restored store has %s; see `gateway check`", wording.Count(len(problems), "problem", "problems"))
 	}
 	return err
 }
@@ -139,22 +140,37 @@ func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) e
 const partFile = databaseFile + ".part"
 
 // fillData makes the database of a new or empty data directory. fn fills it under another name; without an error it is put in place.
-func fillData(dir string, fn func(part string) error) error {
+// With one, the directory is as it was before.
+func fillData(dir string, fn func(part string) error) (err error) {
+	made := missingDirs(dir)
+	defer func() {
+		if err != nil {
+			for _, d := range made {
+				_ = os.Remove(d) // one that is not empty is somebody else's by now
+			}
+		}
+	}()
 	if err := makeDataDir(dir); err != nil {
 		return err
 	}
+	_, locked := os.Stat(filepath.Join(dir, lockFile))
 	release, err := lockData(dir)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer func() {
+		if err != nil && locked != nil {
+			_ = os.Remove(filepath.Join(dir, lockFile)) // while it is held, so that it is nobody else's
+		}
+		release()
+	}()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("look into the data directory: %w", err)
 	}
 	for _, e := range entries {
 		if e.Name() != lockFile && !strings.HasPrefix(e.Name(), partFile) {
-			return fault.New(fault.Conflict, "the data directory %s is not empty (it holds %s); name an empty or new one with --data", dir, e.Name())
+			return fault.New(fault.Conflict, "the data directory %s is not empty (it holds %s); name an empty or new one with --data or SLIPBOX_DATA", dir, e.Name())
 		}
 	}
 	part := filepath.Join(dir, partFile)
@@ -167,6 +183,17 @@ func fillData(dir string, fn func(part string) error) error {
 		}
 	}
 	return errors.Join(err, removeDatabase(part))
+}
+
+// missingDirs returns the directories that making one would make, the deepest first.
+func missingDirs(dir string) (out []string) {
+	for {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return out
+		}
+		out = append(out, dir)
+		dir = filepath.Dir(dir)
+	}
 }
 
 func copyFile(to, from string) error {

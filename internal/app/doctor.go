@@ -128,7 +128,7 @@ func canCreate(dir string) error {
 // doctorAddress checks the address of the gateway: whether it is free, or a gateway answers there.
 func doctorAddress(ctx context.Context, cfg Settings) Finding {
 	f := Finding{Name: "address", State: OK}
-	l, err := listen(ctx, cfg.Addr, "--addr")
+	l, err := listen(ctx, cfg.Addr, "--addr or SLIPBOX_ADDR")
 	if err == nil {
 		_ = l.Close()
 		f.Detail = "nothing listens on " + cfg.Addr + "; `gateway serve` would"

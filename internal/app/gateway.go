@@ -53,7 +53,7 @@ func NewGateway(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Gateway
 			return nil, err
 		}
 	}
-	if g.listener, err = listen(ctx, cfg.Addr, "--addr"); err != nil {
+	if g.listener, err = listen(ctx, cfg.Addr, "--addr or SLIPBOX_ADDR"); err != nil {
 		return nil, err
 	}
 	if cfg.MetricsAddr != "" {

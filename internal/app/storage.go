@@ -96,7 +96,7 @@ func openToolEmbedded(ctx context.Context, cfg Settings, log *slog.Logger) (*sql
 	}
 	st, err := openEmbedded(ctx, cfg, time.Now, log, false)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.New(fault.NotFound, "there is no store in %s yet; start `gateway serve` once, or name another directory with --data", cfg.Data)
+		return nil, fault.New(fault.NotFound, "there is no store in %s yet; start `gateway serve` once, or name another directory with --data or SLIPBOX_DATA", cfg.Data)
 	}
 	return st, err
 }

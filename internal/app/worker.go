@@ -38,7 +38,7 @@ func NewWorker(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Worker, 
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	if w.listener, err = listen(ctx, cfg.WorkerAddr, "--addr"); err != nil {
+	if w.listener, err = listen(ctx, cfg.WorkerAddr, "--addr or SLIPBOX_WORKER_ADDR"); err != nil {
 		return nil, err
 	}
 	if err := w.connect(ctx, "slipbox-worker"); err != nil {

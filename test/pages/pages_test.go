@@ -294,12 +294,18 @@ func (r *reader) checkDrawnLogs(t *testing.T, page string) {
 	}
 }
 
-// What the README says of make run is what it does.
+// What the README says of make run is what it does, and so is what the gateway advises when an address is taken.
 func TestMakeRun(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "make", "-C", tree, "-n", "run", "ADDR=127.0.0.1:9000").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "bin/gateway serve --demo --addr 127.0.0.1:9000") {
 		t.Errorf("make run does not serve the demo: %v\n%s", err, out)
+	}
+	advised := exec.CommandContext(t.Context(), "make", "-C", tree, "-n", "run")
+	advised.Env = append(os.Environ(), "SLIPBOX_ADDR=127.0.0.1:9001", "SLIPBOX_DATA=/elsewhere")
+	out, err = advised.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--addr 127.0.0.1:9001 --data /elsewhere") {
+		t.Errorf("make run does not follow the settings of the gateway: %v\n%s", err, out)
 	}
 }
 
