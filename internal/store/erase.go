@@ -240,7 +240,7 @@ func eraseFrom(ctx context.Context, q Session, from []erasing, what *memory.Eras
 				}
 			}
 		}
-		jobs, err := q.EraseJobs(ctx, e.Tenant, e.ID, all)
+		jobs, err := q.EraseJobs(ctx, e.Tenant, e.ID, what.Notes, what.Past)
 		if err != nil {
 			return err
 		}

@@ -97,19 +97,28 @@ func named(column string) string {
 	return "EXISTS (SELECT FROM unnest($4::text[]) e WHERE strpos(" + column + "::text, e) > 0)"
 }
 
+// moves is what stays of a result, NULL if nothing does: the moves of pairs and sessions, which repeat nothing that was said, without
+// those of the notes $5.
+const moves = `(SELECT json_build_object('moves', json_agg(m.value ORDER BY m.n), 'policy', result -> 'policy')
+ FROM json_array_elements(CASE WHEN json_typeof(result -> 'moves') = 'array' THEN result -> 'moves' END) WITH ORDINALITY m (value, n)
+ WHERE NOT EXISTS (SELECT FROM unnest($5::text[]) e WHERE strpos(m.value::text, e) > 0) HAVING COUNT(*) > 0)`
+
 // EraseJobs implements store.NoteErasure.
-func (q *session) EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes []uuid.UUID) (int64, error) {
+func (q *session) EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes, past []uuid.UUID) (int64, error) {
+	all, names := slices.Concat(notes, past), idTexts(notes)
 	gone, err := collect(ctx, q, `SELECT x.id FROM unnest($3::uuid[]) k (note) CROSS JOIN LATERAL (SELECT * FROM jobs x
- WHERE x.tenant = $1 AND x.note = k.note AND x.note <> `+zeroID+` AND x.collection = $2 AND x.state NOT IN ('queued', 'running') OFFSET 0) x`,
-		[]any{tenantID, collection, notes}, store.ScanOne[uuid.UUID])
+ WHERE x.tenant = $1 AND x.note = k.note AND x.note <> `+zeroID+` AND x.collection = $2 AND x.state NOT IN ('queued', 'running') OFFSET 0) x
+ WHERE $4::int = 0 AND `+moves+" IS NULL", []any{tenantID, collection, all, 0, names}, store.ScanOne[uuid.UUID])
 	if err != nil {
 		return 0, err
 	}
 	for _, id := range gone {
 		q.later("DELETE FROM jobs WHERE tenant = $1 AND id = $2", tenantID, id)
 	}
-	cleared, err := q.exec(ctx, `UPDATE jobs SET result = NULL, error = '', payload = CASE WHEN state IN ('queued', 'running') THEN payload END
- WHERE tenant = $1 AND collection = $2 AND $3::int = 0 AND result IS NOT NULL AND `+named("result"), tenantID, collection, 0, idTexts(notes))
+	cleared, err := q.exec(ctx, `UPDATE jobs SET result = `+moves+`, error = '', payload = CASE WHEN state IN ('queued', 'running') THEN payload END,
+ note = CASE WHEN note = ANY($7::uuid[]) AND state NOT IN ('queued', 'running') THEN `+zeroID+` ELSE note END
+ WHERE tenant = $1 AND collection = $2 AND $3::int = 0 AND result IS NOT NULL AND (`+named("result")+" OR note = ANY($6::uuid[]) AND state NOT IN ('queued', 'running'))",
+		tenantID, collection, 0, idTexts(all), names, all, notes)
 	return int64(len(gone)) + cleared, err
 }
 
@@ -132,7 +141,7 @@ func (q *session) RaiseEpoch(_ context.Context, tenantID, layer uuid.UUID) error
 
 // ClearJobs implements store.NoteErasure.
 func (q *session) ClearJobs(_ context.Context, tenantID, collection uuid.UUID, texts []string) error {
-	q.later(`UPDATE jobs SET result = NULL WHERE tenant = $1 AND collection = $2 AND $3::int = 0 AND result IS NOT NULL AND state NOT IN ('queued', 'running')
- AND `+named("result"), tenantID, collection, 0, texts)
+	q.later(`UPDATE jobs SET result = `+moves+` WHERE tenant = $1 AND collection = $2 AND $3::int = 0 AND result IS NOT NULL AND state NOT IN ('queued', 'running')
+ AND `+named("result"), tenantID, collection, 0, texts, []string{})
 	return nil
 }

@@ -139,7 +139,7 @@ var whole = []struct{ statement, why string }{
 	{`n\.access_count > 0`, "the most used notes: usage has rows of used notes alone"},
 	{`^SELECT stage, COUNT`, "the jobs that wait in a collection are counted by their indexes"},
 	{`^UPDATE jobs SET state = 'cancelled', lease = \$3, .* AND collection = \$2`, "the jobs of a collection that is deleted"},
-	{`^UPDATE jobs SET result = NULL`, "what the jobs of a collection say about a note is looked for in all of them"},
+	{`^UPDATE jobs SET result = `, "what the jobs of a collection say about a note is looked for in all of them"},
 	{`SELECT 1 FROM jobs x WHERE x.tenant = \$1 AND x.collection = \$2 LIMIT 1$`, "one job is enough"},
 	{`^UPDATE jobs SET state = 'queued', lease = \$2, lease_until = NULL WHERE tenant = \$1 AND state = 'running'$`, "an index of what runs, which is little"},
 	{`ORDER BY (n\.id|n\.occurred_at|n\.from_rev (ASC|DESC), n\.id (ASC|DESC)|h\.written_at|c\.external_user|c\.name|c\.id|[jkgwdr]\.id|t\.name|id|name)\b`,

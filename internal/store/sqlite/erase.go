@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -80,15 +81,22 @@ func named(column string) string {
 	return "EXISTS (SELECT 1 FROM json_each(?3) e WHERE instr(" + column + ", e.value) > 0)"
 }
 
+// moves is what stays of a result, NULL if nothing does: the moves of pairs and sessions, which repeat nothing that was said, without
+// those of the notes ?4.
+const moves = `(SELECT json_object('moves', json_group_array(json(m.value)), 'policy', json_extract(jobs.result, '$.policy'))
+ FROM json_each(NULLIF(jobs.result, ''), '$.moves') m WHERE NOT EXISTS (SELECT 1 FROM json_each(?4) e WHERE instr(m.value, e.value) > 0) HAVING COUNT(*) > 0)`
+
 // EraseJobs implements store.NoteErasure.
-func (q *session) EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes []uuid.UUID) (int64, error) {
-	gone, err := q.exec(ctx, "DELETE FROM jobs WHERE tenant = ?1 AND collection = ?2 AND note IN (SELECT unhex(replace(value, '-', '')) FROM json_each(?3)) AND state NOT IN ('queued', 'running')",
-		tenantID, collection, idTexts(notes))
+func (q *session) EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes, past []uuid.UUID) (int64, error) {
+	const of = "note IN (SELECT unhex(replace(value, '-', '')) FROM json_each(?3)) AND state NOT IN ('queued', 'running')"
+	args := []any{tenantID, collection, idTexts(slices.Concat(notes, past)), idTexts(notes)}
+	gone, err := q.exec(ctx, "DELETE FROM jobs WHERE tenant = ?1 AND collection = ?2 AND "+of+" AND "+moves+" IS NULL", args...)
 	if err != nil {
 		return 0, err
 	}
-	cleared, err := q.exec(ctx, `UPDATE jobs SET result = '', error = '', payload = CASE WHEN state IN ('queued', 'running') THEN payload ELSE '' END
- WHERE tenant = ?1 AND collection = ?2 AND result <> '' AND `+named("result"), tenantID, collection, idTexts(notes))
+	cleared, err := q.exec(ctx, `UPDATE jobs SET result = COALESCE(`+moves+`, ''), error = '', payload = CASE WHEN state IN ('queued', 'running') THEN payload ELSE '' END,
+ note = CASE WHEN note IN (SELECT unhex(replace(value, '-', '')) FROM json_each(?4)) AND state NOT IN ('queued', 'running') THEN zeroblob(16) ELSE note END
+ WHERE tenant = ?1 AND collection = ?2 AND result <> '' AND (`+named("result")+" OR "+of+")", args...)
 	return gone + cleared, err
 }
 
@@ -116,6 +124,7 @@ func (q *session) ClearJobs(ctx context.Context, tenantID, collection uuid.UUID,
 	if err != nil {
 		return err
 	}
-	_, err = q.exec(ctx, "UPDATE jobs SET result = '' WHERE tenant = ?1 AND collection = ?2 AND result <> '' AND state NOT IN ('queued', 'running') AND "+named("result"), tenantID, collection, list)
+	_, err = q.exec(ctx, "UPDATE jobs SET result = COALESCE("+moves+", '') WHERE tenant = ?1 AND collection = ?2 AND result <> '' AND state NOT IN ('queued', 'running') AND "+named("result"),
+		tenantID, collection, list, "[]")
 	return err
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 func removalCases() []testCase {
 	return []testCase{
 		{"Erase", eraseNotes},
+		{"EraseMoves", eraseMoves},
 		{"ErasePast", erasePast},
 		{"ErasePastShown", erasePastShown},
 		{"Delete", deleteCollection},
@@ -346,6 +348,51 @@ func (w *world) clearJobs(collection uuid.UUID) {
 	for i, j := range jobs {
 		left := must(w.Job(w.ctx, w.all, j.ID))(w.t)
 		w.assertf((len(left.Result) == 0) == (i == 0), "job %d says %s", i, left.Result)
+	}
+}
+
+// eraseMoves: why others moved stays, also when the job was of a note that is erased, and when a text of a message is like one of a reason.
+func eraseMoves(_ *testing.T, w *world) {
+	c := w.collection("c")
+	a, page, session := w.put(c.ID, memory.Note{Content: "mark"}), w.put(c.ID, memory.Note{Content: "page"}), w.put(c.ID, memory.Note{Content: "session"})
+	move := func(note uuid.UUID) string {
+		return fmt.Sprintf(`{"note":%q,"session":%q,"reason":"opened a session"}`, note, session.ID)
+	}
+	var jobs []memory.Job
+	for _, of := range []uuid.UUID{a.ID, page.ID, uuid.Nil} {
+		j := w.job(c.ID, memory.Job{Note: of, Kind: memory.JobNote, Stage: memory.StagePrepare, Payload: fmt.Appendf(nil, `{"messages":[%q]}`, a.ID)})
+		_, lease := w.claim(c.ID, memory.StagePrepare, 1)
+		result := fmt.Appendf(nil, `{"policy":"p","moves":[%s,%s],"kept":%q,"text":"mark"}`, move(page.ID), move(a.ID), a.ID)
+		w.noError(w.ReleaseJob(w.ctx, w.all, j.ID, lease, memory.JobEnd{State: memory.JobDone, Stage: j.Stage, Result: result}))
+		jobs = append(jobs, j)
+	}
+	left := func(i int) (of uuid.UUID, moved []uuid.UUID) {
+		j := must(w.Job(w.ctx, w.all, jobs[i].ID))(w.t)
+		var out struct {
+			Policy string
+			Moves  []struct{ Note, Session uuid.UUID }
+		}
+		w.noError(json.Unmarshal(j.Result, &out))
+		w.assertf(out.Policy == "p" && !strings.Contains(string(j.Result), "mark"), "job %d says %s", i, j.Result)
+		for _, m := range out.Moves {
+			moved = append(moved, m.Note)
+		}
+		return j.Note, moved
+	}
+	w.write(c.ID, func(tx memory.Tx) error { return tx.ClearJobs(w.ctx, []string{"session"}) })
+	for i := range jobs {
+		_, moved := left(i)
+		w.assertf(slices.Equal(moved, []uuid.UUID{page.ID, a.ID}), "moves of job %d: %v", i, moved)
+	}
+	w.delete(c.ID, a.ID)
+	for range 2 {
+		must(w.EraseNotes(w.ctx, w.all, c.ID, memory.Erasing{Notes: []uuid.UUID{a.ID}, Past: []uuid.UUID{session.ID, page.ID}}, memory.AuditEntry{Action: "note.erase"}))(w.t)
+	}
+	for i, want := range []uuid.UUID{uuid.Nil, page.ID, uuid.Nil} {
+		of, moved := left(i)
+		w.assertf(of == want && slices.Equal(moved, []uuid.UUID{page.ID}), "job %d is of %v and has moved %v", i, of, moved)
+		j := must(w.Job(w.ctx, w.all, jobs[i].ID))(w.t)
+		w.assertf(len(j.Payload) == 0, "job %d holds %s", i, j.Payload)
 	}
 }
 
