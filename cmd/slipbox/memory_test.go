@@ -175,7 +175,10 @@ func TestImportFollowsAFile(t *testing.T) {
 	}
 
 	// What a person wrote is not replaced, and is not written again.
-	p.patch(t, "/v1/collections/trips/notes/"+note, `{"content": "Oysters, and they were bad."}`)
+	p.patch(t, "/v1/collections/trips/notes/"+note, `{"content": "Oysters, and they were bad.", "attributes": {"earlier": [{"content": "Clams.", "occurred_at": "2020-01-01T00:00:00Z"}]}}`)
+	if out := p.pipe(t, "", "history", "--text", "-c", "trips", note); !strings.Contains(out, "+ earlier: 2020-01-01T00:00:00Z Clams.") {
+		t.Errorf("the history: %s", out)
+	}
 	step(0, "0 2 0 0 0", "# Bed\nA hostel.", "# Food\nApples.", "Oysters, and they were bad.")
 	write(0, "a.md", "# Food\nShrimps.\n")
 	step(0, "1 1 0 0 2", "# Bed\nA hostel.", "# Food\nApples.", "# Food\nShrimps.", "Oysters, and they were bad.")

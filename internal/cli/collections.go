@@ -194,6 +194,7 @@ func (s *screen) version(e slipbox.HistoryEntry, before *slipbox.Note) error {
 		{"context: ", old.Context, e.Note.Context},
 		{"keywords: ", strings.Join(old.Keywords, ", "), strings.Join(e.Note.Keywords, ", ")},
 		{"tags: ", strings.Join(old.Tags, ", "), strings.Join(e.Note.Tags, ", ")},
+		{"earlier: ", earlier(old), earlier(*e.Note)},
 		{"links: ", links(old), links(*e.Note)},
 		{"state: ", string(old.State), string(e.Note.State)},
 	} {
@@ -208,6 +209,18 @@ func (s *screen) version(e slipbox.HistoryEntry, before *slipbox.Note) error {
 		}
 	}
 	return s.err
+}
+
+// earlier returns the older statements that a fact lists.
+func earlier(n slipbox.Note) string {
+	all, _ := n.Attributes["earlier"].([]any)
+	var said []string
+	for _, entry := range all {
+		if fields, ok := entry.(map[string]any); ok {
+			said = append(said, fmt.Sprint(fields["occurred_at"], " ", fields["content"]))
+		}
+	}
+	return strings.Join(said, "; ")
 }
 
 func links(n slipbox.Note) string {

@@ -1,5 +1,31 @@
 package memory
 
+import "time"
+
+// AttrEarlier is the attribute of a fact that lists statements about the same which came after it although they are older: each with
+// "content" and "occurred_at" (RFC 3339), oldest first.
+const AttrEarlier = "earlier"
+
+// Earlier is an older statement about what a fact is about.
+type Earlier struct {
+	Content    string
+	OccurredAt time.Time
+}
+
+// EarlierOf returns what a fact lists as AttrEarlier.
+func EarlierOf(n *Note) (out []Earlier) {
+	list, _ := n.Attributes[AttrEarlier].([]any)
+	for _, entry := range list {
+		fields, _ := entry.(map[string]any)
+		content, _ := fields["content"].(string)
+		at, _ := fields["occurred_at"].(string)
+		if t, err := time.Parse(time.RFC3339Nano, at); err == nil {
+			out = append(out, Earlier{content, t})
+		}
+	}
+	return out
+}
+
 // AttrConfidence is the attribute of a statement that says how sure it is, 0..1.
 const AttrConfidence = "confidence"
 

@@ -373,16 +373,35 @@ func (s *Service) history(ctx context.Context, r *route.Request, id uuid.UUID) (
 	return answer(out, err)
 }
 
+// inOrder returns versions oldest first, with the older statements that they list where their time is.
+func inOrder(versions []memory.HistoryEntry) (out []memory.HistoryEntry) {
+	listed := map[string]bool{}
+	for _, v := range slices.Backward(versions) {
+		out = append(out, v)
+		for _, e := range memory.EarlierOf(&v.Note) {
+			if listed[e.Content] {
+				continue
+			}
+			listed[e.Content] = true
+			older := v
+			older.Note.Content, older.Note.OccurredAt = e.Content, e.OccurredAt
+			at := slices.IndexFunc(out, func(o memory.HistoryEntry) bool { return o.Note.OccurredAt.After(e.OccurredAt) })
+			out = slices.Insert(out, max(0, at), older)
+		}
+	}
+	return out
+}
+
 // historyOf returns versions, newest first, as changes of the text, oldest first. cut says that older versions were left
 // out.
 func historyOf(of memory.External, id uuid.UUID, versions []memory.HistoryEntry, cut bool) []historyEntry {
 	out := []historyEntry{}
 	var before *memory.Note
-	for i := len(versions) - 1; i >= 0; i-- {
-		n := &versions[i].Note
+	for _, v := range inOrder(versions) {
+		n := &v.Note
 		e := historyEntry{
 			ID: id.String() + "@" + strconv.FormatInt(int64(n.From), 10), MemoryID: id, Event: "UPDATE", IsDeleted: n.Deleted,
-			UpdatedAt: formatTime(versions[i].Changeset.At),
+			UpdatedAt: formatTime(v.Changeset.At),
 		}
 		if before != nil {
 			e.OldMemory = &before.Content

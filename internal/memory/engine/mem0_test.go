@@ -161,6 +161,52 @@ func (w *world) inventedWords() []string {
 	return out
 }
 
+// TestMem0LateStatement: a statement that comes after a newer one about the same is in the history of its fact, in the order of time, and
+// leaves the fact as it is. It goes with its message, and the fact stays.
+func TestMem0LateStatement(t *testing.T) {
+	t.Parallel()
+	for _, op := range []mem0.Operation{mem0.OpUpdate, mem0.OpDelete} {
+		for _, policy := range []string{"mem0", "mem0g"} {
+			t.Run(fmt.Sprint(policy, " ", op), func(t *testing.T) {
+				t.Parallel()
+				w := newChatWorld(t, options{policy: policy})
+				w.script(map[string][]string{
+					"I live in Shanghai now.": {"User lives in Shanghai"}, "I live in Beijing.": {"User lives in Beijing"}, "I live in Chengdu.": {"User lives in Chengdu"},
+				}, map[string]verdict{
+					"User lives in Beijing": {op, "User lives in Shanghai", ""}, "User lives in Chengdu": {op, "User lives in Shanghai", ""},
+				})
+				days := func(n int) func(*notes.NewMessage) {
+					return func(m *notes.NewMessage) { m.OccurredAt = new(w.now().AddDate(0, 0, -n)) }
+				}
+				w.sayAndDrain("I live in Shanghai now.")
+				late := w.sayAndDrain("I live in Beijing.", days(1))
+				w.sayAndDrain("I live in Chengdu.", days(2))
+				listed := func() (out []string) {
+					facts := w.all(w.c.ID, memory.KindFact)
+					if got := w.texts(memory.KindFact); len(got) != 1 || got[0] != "User lives in Shanghai" {
+						t.Fatalf("live are %q", got)
+					}
+					for _, e := range memory.EarlierOf(&facts[0]) {
+						out = append(out, e.Content)
+					}
+					return out
+				}
+				if got := listed(); !slices.Equal(got, []string{"User lives in Chengdu", "User lives in Beijing"}) {
+					t.Fatalf("listed are %q", got)
+				}
+				w.erase(late.ID)
+				w.drain()
+				if got := listed(); !slices.Equal(got, []string{"User lives in Chengdu"}) {
+					t.Errorf("listed are %q", got)
+				}
+				if left := w.traces(w.c.ID, "beijing"); len(left) > 0 {
+					t.Errorf("left: %q", left)
+				}
+			})
+		}
+	}
+}
+
 // contradiction is a scenario in which facts change.
 type contradiction struct {
 	name     string

@@ -3,6 +3,7 @@ package mem0
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -63,18 +64,51 @@ func (l *ledger) applyDecision(ctx context.Context, d memory.Desk, f *candidate,
 	switch {
 	case !alive: // an earlier fact deleted it
 		return l.addFact(ctx, d, f, f.text, o)
-	case now.OccurredAt.After(l.exchange.latest):
-		l.out.Dropped.Older++
-		o.Operation, o.Reason = OpNoop, "older than the memory"
-		return nil
 	case !l.isAbout(f, &memory.Neighbor{Note: now, Score: t.Score}):
 		l.out.Dropped.Unrelated++
 		o.Operation, o.Reason = OpAdd, "the memory is about something else"
 		return l.addFact(ctx, d, f, f.text, o)
+	case now.OccurredAt.After(l.exchange.latest):
+		l.out.Dropped.Older++
+		o.Operation, o.Reason = OpNoop, "older than the memory"
+		l.listEarlier(f, now, o)
+		return nil
 	case f.decision.Operation == OpUpdate:
 		return l.updateMemory(ctx, d, f, now, o)
 	}
 	return l.deleteMemory(ctx, d, f, now, o)
+}
+
+// maxEarlier bounds the older statements that a memory lists, in bytes. Messages have the others.
+const maxEarlier = 8 << 10
+
+// listEarlier adds a fact to the older statements that a memory lists. It changes nothing else.
+func (l *ledger) listEarlier(f *candidate, now memory.Note, o *FactOutcome) {
+	list, size := memory.EarlierOf(&now), 0
+	if f.text == now.Content || slices.ContainsFunc(list, func(e memory.Earlier) bool { return e.Content == f.text }) {
+		return
+	}
+	list = append(list, memory.Earlier{Content: f.text, OccurredAt: f.note.OccurredAt})
+	slices.SortStableFunc(list, func(a, b memory.Earlier) int { return a.OccurredAt.Compare(b.OccurredAt) })
+	entries := make([]any, len(list))
+	for i, e := range list {
+		size += len(e.Content)
+		entries[i] = map[string]any{"content": e.Content, "occurred_at": e.OccurredAt.Format(time.RFC3339Nano)}
+	}
+	others, _ := now.Attributes[memory.AttrEarlier].([]any)
+	if foreign := len(list) != len(others)+1 || others == nil && now.Attributes[memory.AttrEarlier] != nil; foreign || size > maxEarlier {
+		return
+	}
+	n := now
+	n.Attributes = maps.Clone(now.Attributes)
+	if n.Attributes == nil {
+		n.Attributes = map[string]any{}
+	}
+	n.Attributes[memory.AttrEarlier] = entries
+	n.Provenance.Sources = union(now.Provenance.Sources, f.note.Provenance.Sources)
+	l.recordBefore(now)
+	l.setAfter(n)
+	o.Note = &n.ID
 }
 
 // keepMemory changes nothing, but a memory that an earlier fact of the exchange deleted
@@ -287,11 +321,15 @@ func (l *ledger) setAfter(n memory.Note) {
 }
 
 // writeTo adds the changes to a decision. It returns new and changed memories as they will
-// be, and deleted ones as they were.
+// be, but for those that only list an older statement, and deleted ones as they were.
 func (l *ledger) writeTo(dec *memory.Decision) (added, removed []memory.Note) {
 	for _, id := range l.afterOrder {
-		if !slices.Contains(l.deleted, id) {
-			added = append(added, l.after[id])
+		if n := l.after[id]; slices.Contains(l.deleted, id) {
+			continue
+		} else if n.Content == l.before[id].Content {
+			dec.Puts = append(dec.Puts, n)
+		} else {
+			added = append(added, n)
 		}
 	}
 	added = append(added, l.added...) // after changed ones, which may give up a key that these need
@@ -309,7 +347,7 @@ func (l *ledger) writeTo(dec *memory.Decision) (added, removed []memory.Note) {
 	dec.Puts = append(dec.Puts, added...)
 	dec.Deletes = append(dec.Deletes, l.deleted...)
 	dec.Learned = l.learned()
-	if len(added)+len(removed) > 0 {
+	if len(dec.Puts)+len(removed) > 0 {
 		dec.Evolved = true
 		l.out.Decision = decisionLearned
 	} else if l.out.Extract != nil && len(l.out.Facts) > 0 {
@@ -339,7 +377,7 @@ func (l *ledger) learned() []memory.Learned {
 	for _, id := range l.afterOrder {
 		was, now := l.before[id], l.after[id]
 		switch {
-		case reported[id] || slices.Contains(l.deleted, id):
+		case reported[id] || slices.Contains(l.deleted, id) || was.Content == now.Content:
 		case hasExpired(&was, l.now): // nothing was known of it
 			out = append(out, memory.Learned{Memory: now.Content, Event: memory.LearnedAdd, Note: id})
 		default:

@@ -516,7 +516,7 @@ func TestMem0Edited(t *testing.T) {
 	}
 }
 
-// TestMem0OutOfOrder: an older message neither changes nor deletes a memory.
+// TestMem0OutOfOrder: an older message neither changes nor deletes a memory, which lists what it says in the order of time.
 func TestMem0OutOfOrder(t *testing.T) {
 	t.Parallel()
 	for _, op := range []Operation{OpUpdate, OpDelete} {
@@ -527,6 +527,24 @@ func TestMem0OutOfOrder(t *testing.T) {
 		o := readOutcome(t, k.userSays("I live in Beijing.", withTime(policytest.Noon.Add(-24*time.Hour))))
 		if got := k.contents(memory.KindFact); !slices.Equal(got, []string{"User lives in Shanghai"}) || o.Dropped.Older != 1 {
 			t.Errorf("%s: %q %+v", op, got, o)
+		}
+		k.answerExtract([]string{"User lives in Chengdu"}, []string{"User lives in Chengdu"})
+		for range 2 {
+			dec := k.userSays("I live in Chengdu.", withTime(policytest.Noon.Add(-48*time.Hour)))
+			if len(dec.Learned) > 0 {
+				t.Errorf("%s: learned %+v", op, dec.Learned)
+			}
+		}
+		now := k.fact("User lives in Shanghai")
+		var listed []string
+		for _, e := range memory.EarlierOf(&now) {
+			listed = append(listed, e.OccurredAt.Format(time.DateOnly)+" "+e.Content)
+		}
+		if want := []string{"2026-03-02 User lives in Chengdu", "2026-03-03 User lives in Beijing"}; !slices.Equal(listed, want) {
+			t.Errorf("%s: it lists %q", op, listed)
+		}
+		if len(now.Provenance.Sources) != 3 || !now.OccurredAt.After(policytest.Noon) {
+			t.Errorf("%s: %+v", op, now)
 		}
 	}
 }
