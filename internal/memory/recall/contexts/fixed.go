@@ -63,8 +63,11 @@ func (p *packer) placeFixed(r *Request) error {
 		room = max(0, room-taken)
 	}
 	p.moreRecent = slices.DeleteFunc(r.Recent, func(n memory.Note) bool {
-		return p.isSaid(normalizeWords(n.Content)) || strings.TrimSpace(visibleText(n.Content)) == ""
+		return strings.TrimSpace(visibleText(n.Content)) == ""
 	})
+	for i := range p.moreRecent {
+		p.ask(Hit{Note: &p.moreRecent[i]})
+	}
 	if p.byDate {
 		// Hits that are shown by date are read as a conversation themselves, so they come first.
 		p.besideRoom, p.summaryRoom = p.budget/datedBesideShare, p.budget/datedSummaryShare
@@ -147,11 +150,12 @@ func (p *packer) addFixed(it *item) {
 // within limit. The newest message is cut if necessary.
 func (p *packer) placeRecent(limit int) error {
 	for len(p.moreRecent) > 0 {
-		if n := &p.moreRecent[0]; p.isSaid(normalizeWords(n.Content)) || slices.ContainsFunc(p.items, func(it *item) bool { return it.note.ID == n.ID }) {
-			p.moreRecent = p.moreRecent[1:] // a hit shows it
+		n := &p.moreRecent[0]
+		if p.isItem(n) || p.isSaid(normalizeWords(n.Content)) && !p.isAnswered(n) {
+			p.moreRecent = p.moreRecent[1:] // a hit or the dialogue shows it
 			continue
 		}
-		it := newItem(&p.moreRecent[0], nil)
+		it := newItem(n, nil)
 		if p.layers {
 			it.suffix = factDetails(it.note, true)
 		}

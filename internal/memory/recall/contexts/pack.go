@@ -40,6 +40,8 @@ type packer struct {
 	moreRecent  []memory.Note      // messages that are not shown yet, newest first
 	foundFixed  []uuid.UUID        // fixed notes that were found, too
 
+	asked map[string]Hit // questions that were found or are recent, by exchange
+
 	besideRoom, summaryRoom int   // by date: tokens left of these shares
 	firstHit                *item // the first one that could be shown
 
@@ -49,7 +51,7 @@ type packer struct {
 func newPacker(r *Request) *packer {
 	return &packer{
 		budget: r.Budget, order: r.Order, encoding: r.Encoding, query: newQueryTerms(r.Query),
-		details: r.Details, layers: r.Layers, byDate: r.ByDate,
+		details: r.Details, layers: r.Layers, byDate: r.ByDate, asked: map[string]Hit{},
 	}
 }
 
@@ -102,6 +104,9 @@ func (p *packer) recalled() []uuid.UUID {
 
 // placeHits adds the hits that fit. When none does, it adds a part of the first one.
 func (p *packer) placeHits(ctx context.Context, hits []Hit) error {
+	for _, h := range hits {
+		p.ask(h)
+	}
 	placed, later, err := p.placeList(ctx, hits, p.byDate)
 	if err != nil {
 		return err
@@ -128,7 +133,7 @@ func (p *packer) placeList(ctx context.Context, hits []Hit, shares bool) (placed
 			return 0, nil, fault.Wrap(err, fault.Timeout, "the context was not ready in time")
 		}
 		words := normalizeWords(h.Note.Content)
-		if p.isShown(h.Note, words) || memory.IsToolTraffic(h.Note) || strings.TrimSpace(visibleText(h.Note.Content)) == "" {
+		if memory.IsToolTraffic(h.Note) || strings.TrimSpace(visibleText(h.Note.Content)) == "" || p.isShown(h.Note, words) && (p.isItem(h.Note) || !p.isAnswered(h.Note)) {
 			continue
 		}
 		it := p.newHit(h)
@@ -140,7 +145,7 @@ func (p *packer) placeList(ctx context.Context, hits []Hit, shares bool) (placed
 			limit = min(limit, p.used+*share)
 		}
 		used := p.used
-		fits, err := p.placeHit(it, limit)
+		fits, err := p.placeAnswer(it, limit)
 		switch {
 		case err != nil:
 			return 0, nil, err
@@ -159,6 +164,50 @@ func (p *packer) placeList(ctx context.Context, hits []Hit, shares bool) (placed
 		}
 	}
 	return placed, later, nil
+}
+
+// exchangeOf returns which exchange a message is of, "" if none, and who has said it.
+func exchangeOf(n *memory.Note) (turn string, by memory.Role) {
+	if n.Kind != memory.KindMessage {
+		return "", ""
+	}
+	turn, _ = n.Attributes[memory.AttrTurn].(string)
+	return turn, memory.UtteranceOf(n).Role
+}
+
+// ask notes a question, whose answer is not shown without it.
+func (p *packer) ask(h Hit) {
+	if turn, by := exchangeOf(h.Note); turn != "" && by == memory.RoleUser {
+		p.asked[turn] = h
+	}
+}
+
+// isAnswered reports whether the answer to a question is shown.
+func (p *packer) isAnswered(n *memory.Note) bool {
+	turn, by := exchangeOf(n)
+	return turn != "" && by == memory.RoleUser && slices.ContainsFunc(p.items, func(it *item) bool {
+		of, by := exchangeOf(it.note)
+		return of == turn && by == memory.RoleAssistant
+	})
+}
+
+func (p *packer) isItem(n *memory.Note) bool {
+	return slices.ContainsFunc(p.items, func(it *item) bool { return it.note.ID == n.ID })
+}
+
+// placeAnswer is placeHit, of an answer with its question if that repeats what is shown.
+func (p *packer) placeAnswer(it *item, limit int) (bool, error) {
+	used, n := p.used, len(p.items)
+	fits, err := p.placeHit(it, limit)
+	turn, by := exchangeOf(it.note)
+	q, asked := p.asked[turn]
+	if !fits || err != nil || !asked || by != memory.RoleAssistant || p.isItem(q.Note) || !p.isShown(q.Note, normalizeWords(q.Note.Content)) {
+		return fits, err
+	}
+	if fits, err = p.placeHit(p.newHit(q), limit); !fits {
+		p.used, p.items = used, p.items[:n]
+	}
+	return fits, err
 }
 
 // isShown reports whether the context says what a hit says. A hit that it has anyway is noted as found.

@@ -355,3 +355,46 @@ func TestQuotationsShowTheirDateOnce(t *testing.T) {
 		}
 	}
 }
+
+// An answer is shown with its question, or not at all: also when the question repeats what the dialogue, a fact or another exchange says,
+// in any order of the hits, and among the recent messages. A budget without room for any hit shows the beginning of the best one.
+func TestAnswerHasItsQuestion(t *testing.T) {
+	t.Parallel()
+	said := func(turn, role, content string) contexts.Hit {
+		h := hit(memory.KindMessage, 1, content)
+		h.Note.Attributes = map[string]any{memory.AttrTurn: turn, memory.AttrRole: role}
+		return h
+	}
+	q1, a1 := said("1", "user", "Which plants grow in the shade?"), said("1", "assistant", "Ferns and hostas do.")
+	q2, a2 := said("2", "user", "Which plants grow in the shade?"), said("2", "assistant", "Ivy, if you let it. "+strings.Repeat("It climbs. ", 5))
+	fact := hit(memory.KindFact, 1, "Which plants grow in the shade, the user asks.")
+	fact.Note.Provenance.Sources = []uuid.UUID{q2.Note.ID}
+	for name, r := range map[string]contexts.Request{
+		"another exchange": {Hits: []contexts.Hit{q1, a1, q2, a2}},
+		"answer first":     {Hits: []contexts.Hit{q1, a1, a2, q2}},
+		"a fact":           {Hits: []contexts.Hit{fact, q2, a2}},
+		"the dialogue":     {Hits: []contexts.Hit{q2, a2}, Dialogue: []string{q2.Note.Content}},
+		"recent":           {Recent: []memory.Note{*a2.Note, *q2.Note}, Dialogue: []string{q2.Note.Content}},
+		"recent and found": {Hits: []contexts.Hit{a2}, Recent: []memory.Note{*q2.Note}, Dialogue: []string{q2.Note.Content}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r.Query, r.Encoding, r.Order = "shade", search.Encodings()[0], contexts.OrderTime
+			whole := false
+			for r.Budget = 80; r.Budget <= 600; r.Budget += 20 {
+				out, err := contexts.Write(t.Context(), &r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				shows := func(id uuid.UUID) bool {
+					return slices.ContainsFunc(out.Notes, func(n memory.Note) bool { return n.ID == id })
+				}
+				if answer := shows(a2.Note.ID); answer && !shows(q2.Note.ID) && r.Hits != nil {
+					t.Fatalf("%d tokens show an answer alone:\n%s", r.Budget, out.Text)
+				} else if whole = answer && shows(q2.Note.ID); r.Budget == 600 && !whole {
+					t.Fatalf("not all is shown:\n%s", out.Text)
+				}
+			}
+		})
+	}
+}
