@@ -403,7 +403,10 @@ func TestBankForget(t *testing.T) {
 	if found(hits, lost[0].ID) || found(hits, lost[1].ID) || found(hits, sum.ID) || !found(hits, kept[0].ID) || !found(hits, kept[1].ID) {
 		t.Errorf("found %d hits, wrong ones", len(hits))
 	}
-	w.keyed(w.c.ID, memory.KindSummary, "overall") // the overall summary never fades
+	w.drain()
+	if h := w.all(w.c.ID, memory.KindSummary); slices.ContainsFunc(h, func(n memory.Note) bool { return n.Key == "overall" }) {
+		t.Errorf("the history of forgotten days is there: %+v", h)
+	}
 	if set := w.history(lost[0].ID)[0]; !set.Note.Deleted || set.Changeset.Cause != memory.CauseForget || set.Changeset.Revision != rev {
 		t.Errorf("tombstone %+v", set)
 	}
@@ -422,6 +425,8 @@ func TestBankForget(t *testing.T) {
 	if n := w.keyed(w.c.ID, memory.KindSummary, "day/"+day); n.ID != sum.ID {
 		t.Errorf("restored %+v", n)
 	}
+	w.drain()
+	w.keyed(w.c.ID, memory.KindSummary, "overall")
 	w.advance(time.Hour)
 	if _, again := w.act("forget", "", args, true); again["forgotten"] != 0.0 {
 		t.Errorf("what a person has restored is forgotten again: %v", again)

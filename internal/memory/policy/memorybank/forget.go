@@ -58,8 +58,8 @@ type piece struct {
 
 // forget is one forgetting pass: it deletes the turns and daily summaries that have
 // faded. Deleted notes can be restored until they are purged. Summaries of forgotten
-// turns stay and are not marked stale. A pass runs by its schedule or when a caller asks
-// for it, never when memory is read.
+// turns stay and are not marked stale; the shared history follows, since it is of the days that
+// are left. A pass runs by its schedule or when a caller asks for it, never when memory is read.
 func forget(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (memory.Decision, error) {
 	scheduled := t.Key == forgetScheduled
 	set, mode, err := forgetSettings(c, t.Args, scheduled)
@@ -78,7 +78,7 @@ func forget(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (memor
 	if err := loadStrengths(ctx, d, pieces); err != nil {
 		return memory.Decision{}, err
 	}
-	dec := memory.Decision{Cause: memory.CauseForget}
+	dec, days := memory.Decision{Cause: memory.CauseForget}, false
 	for i := range pieces {
 		p := &pieces[i]
 		kept := Retention(d.Now().Sub(p.recalled).Hours()/24, set.Tau, p.strength)
@@ -93,6 +93,7 @@ func forget(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (memor
 		default:
 			for _, n := range p.notes {
 				dec.Deletes = append(dec.Deletes, n.ID)
+				days = days || n.Kind == memory.KindSummary
 				o.Items = append(o.Items, fadedNote{Note: n.ID, Kind: n.Kind, Retention: kept, Reason: reason})
 			}
 		}
@@ -104,6 +105,9 @@ func forget(ctx context.Context, d memory.Desk, c *Config, t memory.Task) (memor
 			next.After = time.Time{}
 		}
 		dec.Follow = []memory.Follow{next}
+	}
+	if days {
+		dec.Follow = append(dec.Follow, memory.Follow{Task: memory.Task{Name: taskOverall}})
 	}
 	dec.Outcome = o.encode()
 	return dec, nil
@@ -148,7 +152,7 @@ func loadPieces(ctx context.Context, d memory.Desk) ([]piece, error) {
 	var notes []*memory.Note
 	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary}}, func(n *memory.Note) {
 		if n.Kind == memory.KindSummary && dateOf(n) == "" {
-			return // the shared history does not fade
+			return // the shared history is of the days that are left
 		}
 		light := withoutText(n)
 		notes = append(notes, &light)

@@ -148,7 +148,7 @@ func TestStrength(t *testing.T) {
 }
 
 // TestForgetThreshold: pieces whose retention is below the floor are forgotten, with a
-// report of what and why (C113). The others stay, and so do the overall notes.
+// report of what and why (C113). The others stay. The shared history follows: it is of the days that are left.
 func TestForgetThreshold(t *testing.T) {
 	t.Parallel()
 	s := newTestDesk(t, `{"forgetting":"threshold"}`)
@@ -163,7 +163,7 @@ func TestForgetThreshold(t *testing.T) {
 	dec := s.task(taskForget, "", `{"floor":0.05,"tau":5}`)
 	o := readOutcome(t, dec)
 	gone := []uuid.UUID{policytest.ID(1), policytest.ID(2), alone.ID, sum.ID}
-	if dec.Cause != memory.CauseForget || !slices.Equal(dec.Deletes, gone) || *o.Forgotten != 4 || *o.Pieces != 5 || len(dec.Follow) != 0 {
+	if dec.Cause != memory.CauseForget || !slices.Equal(dec.Deletes, gone) || *o.Forgotten != 4 || *o.Pieces != 5 || len(dec.Follow) != 1 || dec.Follow[0].Task.Name != taskOverall {
 		t.Errorf("cause %q, deletes %v, outcome %+v", dec.Cause, dec.Deletes, o)
 	}
 	want := Retention(s.now.Sub(mayDay.Add(time.Second)).Hours()/24, 5, 1)
@@ -173,7 +173,10 @@ func TestForgetThreshold(t *testing.T) {
 	if !s.has(policytest.ID(3)) || !s.has(policytest.ID(4)) || !s.has(fresh.ID) {
 		t.Error("something strong or fresh was forgotten")
 	}
-	s.find(memory.KindSummary, KeyOverall)
+	history := s.find(memory.KindSummary, KeyOverall)
+	if dec := s.task(taskOverall, "", ""); !slices.Equal(dec.Deletes, []uuid.UUID{history.ID}) {
+		t.Errorf("the history of no day: %+v", dec)
+	}
 	s.find(memory.KindProfile, KeyOverall)
 	s.find(memory.KindProfile, "day/2023-05-01")
 }
