@@ -100,6 +100,30 @@ func (w *world) erase(id uuid.UUID) notes.Erasure {
 	return out
 }
 
+// TestEraseSharedKnowledge: a line of knowledge that quotes several messages goes with one that is erased; the other messages stay.
+func TestEraseSharedKnowledge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{heuristic: true, policy: "layered"})
+	var said []memory.Note
+	for _, word := range []string{"wrench", "hammer", "chisel", "ladder", "shovel"} {
+		said = append(said, w.sayAndDrain("I keep my "+word+" behind the kiln in Graz."))
+	}
+	lines := w.all(w.c.ID, memory.KindKnowledge)
+	if len(lines) != 1 || !strings.Contains(lines[0].Content, "chisel") || len(lines[0].Provenance.Sources) != len(said) {
+		t.Fatalf("there is no line of all: %+v", lines)
+	}
+	w.erase(said[2].ID)
+	w.drain()
+	if left := w.traces(w.c.ID, "chisel"); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	for _, m := range said {
+		if m.ID != said[2].ID && w.get(m.ID).Content != m.Content {
+			t.Errorf("%q is changed", m.Content)
+		}
+	}
+}
+
 // TestEraseDescriptions: of an erased note, nothing remains in what it wrote into others: not in the descriptions of its neighbors, nor of
 // those that were described from these later; not in their earlier versions, in searches, in results of jobs, in reviews. A description
 // that is of a note's own text stays or is written again, and what a caller set stays, as do forks.
