@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -42,6 +43,7 @@ type NotePage struct {
 	Sources []uuid.UUID
 	Digests []int64     // only notes with one of these; nil: all
 	Filter  filter.Expr // its exact part is a condition of the statement; nil: all
+	Listed  bool        // of a list of messages: only those whose session is a list, for which there is an index
 	After   uuid.UUID
 	ByTime  bool
 	Since   time.Time // with After, when ByTime
@@ -241,6 +243,31 @@ func pageOf(c *memory.Collection, q *memory.NoteQuery) NotePage {
 }
 
 func listNotes(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []memory.Layer, p NotePage) (out []memory.Note, err error) {
+	out, err = readPages(ctx, q, tenantID, layers, p)
+	if sessions, _ := p.Session(); err != nil || len(sessions) == 0 {
+		return out, err
+	}
+	p.Listed = true
+	listed, err := readPages(ctx, q, tenantID, layers, p)
+	if len(listed) == 0 {
+		return out, err
+	}
+	out = append(out, listed...)
+	slices.SortFunc(out, func(a, b memory.Note) int {
+		order := cmp.Or(a.OccurredAt.Compare(b.OccurredAt), memory.CompareIDs(a.ID, b.ID))
+		if p.Newest {
+			return -order
+		}
+		return order
+	})
+	out = slices.CompactFunc(out, func(a, b memory.Note) bool { return a.ID == b.ID })
+	if p.Limit > 0 {
+		out = out[:min(p.Limit, len(out))]
+	}
+	return out, err
+}
+
+func readPages(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []memory.Layer, p NotePage) (out []memory.Note, err error) {
 	wanted := p.Limit
 	for {
 		if wanted > 0 && (p.Sources != nil || p.Filter != nil && !q.DecidesFilter(p.Filter)) {

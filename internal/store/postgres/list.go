@@ -43,6 +43,8 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	}
 	session, ofSession := pg.Session()
 	switch {
+	case pg.Listed:
+		common += " AND n.kind || '' = 'message' AND jsonb_typeof(n.attributes->'session') = 'array'"
 	case ofSession:
 		common += " AND n.kind || '' = 'message' AND " + p.session(session)
 	case pg.IsMessageList():

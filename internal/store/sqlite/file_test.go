@@ -249,6 +249,7 @@ func TestUnreleasedSchema(t *testing.T) {
 	run("CREATE INDEX notes_key ON notes (tenant, layer, kind, key) WHERE key <> ''")
 	run("DROP INDEX jobs_kind")
 	run("DROP INDEX notes_session")
+	run("DROP INDEX notes_session_lists")
 	run("ALTER TABLE collection_heads DROP COLUMN s_hidden")
 	run("INSERT INTO schema_compat VALUES (23, 18)")
 	chain(22)

@@ -56,7 +56,10 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 	if p.IsMessageList() {
 		common.WriteString(" AND n.kind = 'message'") // the condition of their indexes
 	}
-	if values, ok := p.Session(); ok {
+	if values, ok := p.Session(); p.Listed {
+		common.WriteString(" AND json_type(NULLIF(n.attributes, ''), '$.session') = 'array'")
+		index = " INDEXED BY notes_session_lists"
+	} else if ok {
 		const session = " AND json_extract(NULLIF(n.attributes, ''), '$.session')"
 		index = " INDEXED BY notes_session"
 		switch len(values) {

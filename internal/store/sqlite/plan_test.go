@@ -151,6 +151,9 @@ func TestPlansOfPages(t *testing.T) {
 		"messages of a session": {store.NotePage{
 			Limit: 5, ByTime: true, Newest: true, Kinds: messages, Filter: filter.AttributeIs(memory.AttrSession, "s"), After: uuid.New(), Since: time.Now(),
 		}, "notes_session"},
+		"messages of several": {store.NotePage{
+			Limit: 5, ByTime: true, Kinds: messages, Filter: filter.AttributeIs(memory.AttrSession, "s"), Listed: true,
+		}, "notes_session_lists"},
 		"messages without one": {store.NotePage{
 			Limit: 5, ByTime: true, Kinds: messages, Filter: &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Exists},
 		}, "notes_session"},

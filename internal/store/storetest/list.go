@@ -148,9 +148,14 @@ func notesOfSession(_ *testing.T, w *world) {
 	for minute, session := range []any{"a", "7", 7.0, "", "b", "a", long + "1", long + "2", "a", nil, -2.5, "7", "A"} {
 		say(c.ID, minute, session)
 	}
+	for minute, sessions := range [][]any{{"x", "y"}, {"y"}, {}, {"y", 5.0}, {[]any{"y"}}} {
+		say(c.ID, 20+minute, sessions)
+	}
+	say(c.ID, 25, "y")
 	w.put(c.ID, memory.Note{Content: "no message", State: memory.StateEvolved, OccurredAt: day, Attributes: map[string]any{memory.AttrSession: "a"}})
 	f := w.mustFork(c.ID, -1, "f")
 	say(f.ID, 2, "a")
+	say(f.ID, 19, []any{"y"})
 	left := say(f.ID, 4, "a")
 	left.Attributes = map[string]any{memory.AttrSession: "b"}
 	w.put(f.ID, left)
@@ -180,17 +185,21 @@ func notesOfSession(_ *testing.T, w *world) {
 		{of("a"), []string{"0", "2", "5", "8"}},
 		{of("b"), []string{"4", "4"}},
 		{of("A"), []string{"12"}},
+		{of("x"), []string{"20"}},
+		{of("y"), []string{"19", "20", "21", "23", "25"}},
+		{of("x", "a"), []string{"0", "2", "5", "8", "20"}},
+		{is(number(5)), []string{"23"}},
 		{of("none"), nil},
 		{of("\x00"), nil},
 		{of(long + "2"), []string{"7"}},
 		{is(number(7)), []string{"2"}},
 		{is(number(-2.5)), []string{"10"}},
 		{filter.Or{of("7"), is(number(7))}, []string{"1", "2", "11"}},
-		{filter.Or{of("7"), filter.AttributeIs(memory.AttrRole, "user")}, []string{"0", "1", "2", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"}},
+		{filter.Or{of("7"), filter.AttributeIs(memory.AttrRole, "user")}, []string{"0", "1", "2", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "19", "20", "21", "22", "23", "24", "25"}},
 		{of("a", "b"), []string{"0", "2", "4", "4", "5", "8"}},
 		{&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Exists}, []string{"3", "9"}},
 		{filter.And{filter.AttributeIs(memory.AttrRole, "user"), of("b")}, []string{"4"}},
-		{filter.Not{Term: filter.Or{of("a", "b", "A", "7"), is(number(7))}}, []string{"3", "6", "7", "9", "10"}},
+		{filter.Not{Term: filter.Or{of("a", "b", "A", "7"), is(number(7))}}, []string{"3", "6", "7", "9", "10", "19", "20", "21", "22", "23", "24", "25"}},
 	} {
 		q.Filter = x.filter
 		got := walk(q)
