@@ -50,6 +50,12 @@ func TestDiffMergeRollback(t *testing.T) {
 	p.pipe(t, "", "watch")
 
 	p.prints(t, []string{"~ note " + shelves, "- first bowls", "+ first plates", "+ tags: order", "+ note " + glaze, "  + The glaze is out."}, "diff", "-c", "what-if")
+	p.pipe(t, "", "fork", "links")
+	p.call(t, http.MethodPut, "/v1/collections/links/notes/"+shelves+"/links", strings.NewReader(`{"links": [{"target": "`+kiln+`"}]}`))
+	p.patch(t, "/v1/collections/links/notes/"+shelves, `{"tags": ["order"]}`)
+	p.prints(t, []string{
+		"~ note " + shelves + "\n  Shelves:\n  first bowls\n  then vases\n  + tags: order", "+ link " + shelves + " related " + kiln + "\n  Shelves:\n  first bowls\n  then vases\n  ",
+	}, "diff", "-c", "links")
 	p.prints(t, []string{"there are more: --limit 4"}, "diff", "diary", "-c", "what-if", "-n", "1")
 	page := object(t, p.pipe(t, "", "diff", "-c", "what-if", "--kind", "note"))
 	if items := page["items"].([]any); len(items) != 2 || len(page["links"].([]any)) != 0 {
@@ -70,8 +76,8 @@ func TestDiffMergeRollback(t *testing.T) {
 		t.Errorf("the rest: %v", merged)
 	}
 	p.prints(t, []string{"there is nothing to merge"}, "merge", "what-if", "--strategy", "theirs")
-	p.prints(t, []string{"content\n  revision ", "merge · by key:"}, "blame", shelves)
-	p.prints(t, []string{"merge\n", "  ~ note " + shelves}, "changes")
+	p.prints(t, []string{"Shelves:\nfirst plates\nthen vases\n", "content\n  revision ", "merge · by key:"}, "blame", shelves)
+	p.prints(t, []string{"merge\n", "  ~ note " + shelves + "\n    Shelves:\n    first plates\n"}, "changes")
 
 	// What needs approval, and what does not.
 	p.pipe(t, "", "add", "-c", "what-if", "Plates sell best.")

@@ -2,7 +2,7 @@ import type { Schemas } from '@slipbox/client'
 import { useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { Merge } from './merge.tsx'
-import { Difference, Linked } from './note.tsx'
+import { Difference } from './note.tsx'
 import { usePages } from './pages.ts'
 import { Empty, Problem, Text, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
@@ -76,6 +76,9 @@ function Differences({ c, against, at, fresh, heading, here, there }: { c: Schem
   if (list.state === 'failed') return <Problem error={list.error} again={list.again} />
   if (!list.items) return <Waiting />
   const notes = list.items.filter(d => 'note' in d)
+  const end = (d: Schemas['LinkChange'], note: string, text?: string) => (
+    <a href={formatRoute({ collection: d.change === 'removed' ? against : c.id, note })}>{text ? <Text most={120} still>{text}</Text> : 'a note that is gone'}</a>
+  )
   const of = (kind: Schemas['ChangeKind']) => notes.filter(n => n.change === kind).length
   return (
     <>
@@ -83,7 +86,7 @@ function Differences({ c, against, at, fresh, heading, here, there }: { c: Schem
       {list.items.length === 0 ? <Empty title="Both remember the same"><p>Add a note to one of the two, or correct one, and look again.</p></Empty> : (
         <ul class="cards compared">
           {list.items.map(d => 'note' in d ? <One key={d.note} change={d} here={c.id} there={against} names={[there, here]} /> : (
-            <li key={`${d.source}${d.target}${d.relation}`} class="card"><p class="row small"><span class="tag">{wordOf(d.change, here, there)}</span><span>link {reveal(d.relation)} from <Linked collection={d.change === 'removed' ? against : c.id} id={d.source} /> to <Linked collection={d.change === 'removed' ? against : c.id} id={d.target} /></span></p></li>
+            <li key={`${d.source}${d.target}${d.relation}`} class="card"><p class="row small"><span class="tag">{wordOf(d.change, here, there)}</span><span>link {reveal(d.relation)} from {end(d, d.source, d.source_text)} to {end(d, d.target, d.target_text)}</span></p></li>
           ))}
         </ul>
       )}

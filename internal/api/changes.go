@@ -103,10 +103,13 @@ func wireChange(ch *memory.Change) wire.Change {
 		Notes: make([]wire.ChangedNote, len(ch.Notes)), Links: make([]wire.LinkChange, len(ch.Links)),
 	}
 	for i, n := range ch.Notes {
-		out.Notes[i] = wire.ChangedNote{ID: n.Note, Change: wire.ChangeKind(n.Change)}
+		out.Notes[i] = wire.ChangedNote{ID: n.Note, Change: wire.ChangeKind(n.Change), Text: wire.Optional(n.Text)}
 	}
 	for i, l := range ch.Links {
-		out.Links[i] = wire.LinkChange{Source: l.Source, Target: l.Target, Relation: l.Relation, Change: wire.ChangeKind(l.Change)}
+		out.Links[i] = wire.LinkChange{
+			Source: l.Source, Target: l.Target, Relation: l.Relation, Change: wire.ChangeKind(l.Change),
+			SourceText: wire.Optional(l.SourceText), TargetText: wire.Optional(l.TargetText),
+		}
 	}
 	return out
 }

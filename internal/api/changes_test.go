@@ -74,6 +74,58 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// What changes, differences and blames name has its text: also what is deleted since, and nothing of what is erased.
+func TestChangesHaveTexts(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	c := b.Collection(t, "one", "space")
+	long := strings.Repeat("long ", 100)
+	first, second, third := b.Note(t, "one", c, "first"), b.Note(t, "one", c, "second"), b.Note(t, "one", c, long)
+	b.Call(t, "one", "POST", c+"/clone", `{"name":"f"}`).Want(http.StatusCreated)
+	f := "/v1/collections/f"
+	links := apptest.JSON(t, map[string]any{"links": []any{map[string]any{"target": second}, map[string]any{"target": third}}})
+	b.Call(t, "one", "PUT", f+"/notes/"+first+"/links", links).Want(http.StatusOK)
+	b.Call(t, "one", "PATCH", f+"/notes/"+second, `{"content":"changed"}`).Want(http.StatusOK)
+	b.Call(t, "one", "DELETE", f+"/notes/"+second, "").Want(http.StatusNoContent)
+
+	texts := func() string {
+		var out []string
+		for _, ch := range changeList(t, b.Call(t, "reader", "GET", f+"/changes", "").Want(http.StatusOK)).Items {
+			for _, n := range ch.Notes {
+				out = append(out, fmt.Sprint(n.Change, " ", valueOf(n.Text)))
+			}
+			for _, l := range ch.Links {
+				out = append(out, fmt.Sprint(valueOf(l.SourceText), " to ", valueOf(l.TargetText)))
+			}
+		}
+		return strings.Join(out, ", ")
+	}
+	cut := long[:200] + "…"
+	if got, want := texts(), "added first, added second, added "+cut+", first to second, first to "+cut+", changed changed, removed changed"; got != want {
+		t.Errorf("changes: %s", got)
+	}
+	diff := b.Call(t, "reader", "GET", f+"/diff", "").Want(http.StatusOK)
+	if diff.Text("links.0.source_text") != "first" || diff.Text("links.0.target_text") != cut {
+		t.Errorf("diff: %s", diff.Body)
+	}
+	blame := b.Call(t, "reader", "GET", f+"/notes/"+first+"/blame", "").Want(http.StatusOK)
+	if blame.Text("text") != "first" || blame.Text("fields.content.trigger") != first || blame.Text("fields.content.trigger_text") != "first" {
+		t.Errorf("blame: %s", blame.Body)
+	}
+	b.Call(t, "one", "DELETE", c+"/notes/"+second+"?erase=true", "").Want(http.StatusOK)
+	b.Call(t, "one", "DELETE", c+"/notes/"+third+"?erase=true", "").Want(http.StatusOK)
+	if got := texts(); strings.Contains(got, "second") || strings.Contains(got, "changed c") || strings.Contains(got, "long") || !strings.Contains(got, "added first") {
+		t.Errorf("after the erasure: %s", got)
+	}
+}
+
+func valueOf(s *string) string {
+	if s == nil {
+		return "?"
+	}
+	return *s
+}
+
 // A stream sends what is there and what comes, each change once, and ends with its collection. One that was cut is
 // continued after the last event.
 func TestChangesStream(t *testing.T) {

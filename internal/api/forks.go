@@ -49,7 +49,15 @@ func (h *core) diffCollection(c *gin.Context, ref string) error {
 	if cur != nil && cur.Collection != d.To.Collection.ID {
 		return badCursor("belongs to another collection")
 	}
-	out := wireDiff(&d)
+	var ends []uuid.UUID
+	for _, l := range d.Links {
+		ends = append(ends, l.Source, l.Target)
+	}
+	texts, err := h.Recall.Beginnings(ctx, s, ends, d.To, d.From)
+	if err != nil {
+		return err
+	}
+	out := wireDiff(&d, texts)
 	if d.Next != uuid.Nil {
 		place := d.Next.String() + " " + strconv.FormatInt(int64(d.From.At), 10)
 		if out.NextCursor, err = h.nextCursorAt(c, place, d.To.Collection.ID, d.To.At); err != nil {
@@ -78,7 +86,7 @@ func continueDiff(in *clone.DiffInput, cur *cursor) error {
 	return nil
 }
 
-func wireDiff(d *clone.Diff) wire.Diff {
+func wireDiff(d *clone.Diff, texts map[uuid.UUID]string) wire.Diff {
 	ref := func(v *memory.View) wire.ViewRef {
 		return wire.ViewRef{Collection: v.Collection.ID, Revision: int64(v.At)}
 	}
@@ -101,7 +109,10 @@ func wireDiff(d *clone.Diff) wire.Diff {
 		out.Items = append(out.Items, shown)
 	}
 	for _, l := range d.Links {
-		out.Links = append(out.Links, wire.LinkChange{Source: l.Source, Target: l.Target, Relation: l.Relation, Change: wire.ChangeKind(l.Change)})
+		out.Links = append(out.Links, wire.LinkChange{
+			Source: l.Source, Target: l.Target, Relation: l.Relation, Change: wire.ChangeKind(l.Change),
+			SourceText: wire.Optional(texts[l.Source]), TargetText: wire.Optional(texts[l.Target]),
+		})
 	}
 	return out
 }
@@ -237,10 +248,19 @@ func (h *core) blameNote(c *gin.Context, _ string, id uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	out := wire.Blame{Fields: make(map[string]wire.FieldOrigin, len(fields))}
+	named, views := []uuid.UUID{id}, []memory.View{v}
+	for _, x := range fields {
+		named, views = append(named, x.Trigger), append(views, v.Upto(x.Revision), v.Upto(x.Revision-1))
+	}
+	texts, err := h.Recall.Beginnings(c.Request.Context(), scope(c), named, views...)
+	if err != nil {
+		return err
+	}
+	out := wire.Blame{Text: wire.Optional(texts[id]), Fields: make(map[string]wire.FieldOrigin, len(fields))}
 	for name, x := range fields {
 		out.Fields[name] = wire.FieldOrigin{
 			Revision: int64(x.Revision), At: wire.Time(x.At), Actor: x.Actor, Cause: string(x.Cause), Job: wire.Optional(x.Job), Agent: wire.Optional(x.Agent),
+			Trigger: wire.Optional(x.Trigger), TriggerText: wire.Optional(texts[x.Trigger]),
 		}
 	}
 	return replyAt(c, http.StatusOK, v.At, out)

@@ -126,6 +126,9 @@ func (f *feed) show(raw json.RawMessage) error {
 	f.out.details(2, when(&ch.At), "by "+ch.Actor)
 	for _, n := range ch.Notes {
 		f.out.line("  %snote %s", marks[string(n.Change)], n.ID)
+		if n.Text != nil {
+			f.out.text("    ", *n.Text)
+		}
 	}
 	for i := range ch.Links {
 		f.out.link("  ", &ch.Links[i])

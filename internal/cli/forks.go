@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipboxhq/slipbox/internal/app/command"
+	"github.com/slipboxhq/slipbox/internal/clip"
 	slipbox "github.com/slipboxhq/slipbox/sdk/go"
 )
 
@@ -121,11 +122,20 @@ func (s *screen) differences(notes []noteChange, links []slipbox.LinkChange) {
 
 // link prints a change of a link, in one line: ids are not broken.
 func (s *screen) link(indent string, l *slipbox.LinkChange) error {
-	return s.line("%s%slink %s %s %s", indent, marks[string(l.Change)], l.Source, clean(l.Relation), l.Target)
+	err := s.line("%s%slink %s %s %s", indent, marks[string(l.Change)], l.Source, clean(l.Relation), l.Target)
+	for _, text := range []*string{l.SourceText, l.TargetText} {
+		if text != nil {
+			err = s.text(indent+"  ", *text)
+		}
+	}
+	return err
 }
 
 func (s *screen) difference(n noteChange) {
 	s.line("%s", s.bold(marks[n.Change]+"note "+clean(n.Note)))
+	if len(n.Fields) > 0 && !slices.Contains(n.Fields, "content") {
+		s.text("  ", clip.Runes(valueOf(n.After, "content"), mostBegun))
+	}
 	fields := n.Fields
 	if len(fields) == 0 {
 		fields = []string{"content"}
@@ -397,6 +407,9 @@ func (c *cli) blame() *cobra.Command {
 			choose(query, "as_of", asOf)
 			r := request{Method: http.MethodGet, Path: path + "/notes/" + url.PathEscape(args[0]) + "/blame", Query: query}
 			return answered(cmd, c, to, r, func(got *slipbox.Blame) error {
+				if got.Text != nil {
+					c.out.text("", *got.Text)
+				}
 				for _, name := range slices.Sorted(maps.Keys(got.Fields)) {
 					c.out.origin(name, got.Fields[name])
 				}
@@ -410,5 +423,8 @@ func (c *cli) blame() *cobra.Command {
 
 func (s *screen) origin(field string, o slipbox.FieldOrigin) error {
 	s.line("%s", s.bold(clean(field)))
-	return s.details(2, fmt.Sprintf("revision %d", o.Revision), o.Cause, after("of ", o.Agent), "by "+o.Actor, when(&o.At), after("job ", o.Job))
+	if err := s.details(2, fmt.Sprintf("revision %d", o.Revision), o.Cause, after("of ", o.Agent), "by "+o.Actor, when(&o.At), after("because of ", o.Trigger), after("job ", o.Job)); err != nil || o.TriggerText == nil {
+		return err
+	}
+	return s.text("  ", *o.TriggerText)
 }

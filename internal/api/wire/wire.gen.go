@@ -818,9 +818,15 @@ type BankDocument = json.RawMessage
 // BankReport Counts of what was written, and what was skipped and why.
 type BankReport = json.RawMessage
 
+// Beginning How the note begins, in at most 200 characters: as it is, or as it was before it was removed. Absent where it cannot be read.
+type Beginning = string
+
 // Blame defines model for Blame.
 type Blame struct {
 	Fields map[string]FieldOrigin `json:"fields"`
+
+	// Text How the note begins, in at most 200 characters: as it is, or as it was before it was removed. Absent where it cannot be read.
+	Text *Beginning `json:"text,omitempty"`
 }
 
 // Block defines model for Block.
@@ -1046,6 +1052,9 @@ type ChangeList struct {
 type ChangedNote struct {
 	Change ChangeKind `json:"change"`
 	ID     uuid.UUID  `json:"id"`
+
+	// Text How the note begins, in at most 200 characters: as it is, or as it was before it was removed. Absent where it cannot be read.
+	Text *Beginning `json:"text,omitempty"`
 }
 
 // ChatAnswer defines model for ChatAnswer.
@@ -1799,6 +1808,12 @@ type FieldOrigin struct {
 
 	// Revision A position in a collection's log.
 	Revision Revision `json:"revision"`
+
+	// Trigger The note that caused the change.
+	Trigger *uuid.UUID `json:"trigger,omitempty"`
+
+	// TriggerText How the note begins, in at most 200 characters: as it is, or as it was before it was removed. Absent where it cannot be read.
+	TriggerText *Beginning `json:"trigger_text,omitempty"`
 }
 
 // File defines model for File.
@@ -2592,7 +2607,13 @@ type LinkChange struct {
 	Change   ChangeKind `json:"change"`
 	Relation string     `json:"relation"`
 	Source   uuid.UUID  `json:"source"`
-	Target   uuid.UUID  `json:"target"`
+
+	// SourceText How the note begins, in at most 200 characters: as it is, or as it was before it was removed. Absent where it cannot be read.
+	SourceText *Beginning `json:"source_text,omitempty"`
+	Target     uuid.UUID  `json:"target"`
+
+	// TargetText How the note begins, in at most 200 characters: as it is, or as it was before it was removed. Absent where it cannot be read.
+	TargetText *Beginning `json:"target_text,omitempty"`
 }
 
 // LinkInput defines model for LinkInput.

@@ -2,9 +2,11 @@ package recall
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -163,5 +165,59 @@ func (r *Service) Changes(ctx context.Context, s tenant.Scope, v memory.View, af
 	if err != nil {
 		return nil, err
 	}
-	return r.store.Changes(ctx, s, v, after, limit)
+	page, err := r.store.Changes(ctx, s, v, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	return page, r.nameChanges(ctx, s, v, page)
+}
+
+// beginning is how many characters of a note stand for it beside its id.
+const beginning = 200
+
+// Beginnings returns how notes begin, those that the first of some views shows of them.
+func (r *Service) Beginnings(ctx context.Context, s tenant.Scope, ids []uuid.UUID, views ...memory.View) (map[uuid.UUID]string, error) {
+	out := make(map[uuid.UUID]string, len(ids))
+	for i := range views {
+		missing := slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { _, ok := out[id]; return ok || id == uuid.Nil })
+		slices.SortFunc(missing, memory.CompareIDs)
+		for batch := range slices.Chunk(slices.Compact(missing), memory.MaxPage) {
+			found, err := r.store.Notes(ctx, s, views[i], batch, memory.ReadOptions{})
+			if err != nil {
+				return nil, err
+			}
+			for k := range found {
+				out[found[k].ID] = clip.Runes(found[k].Content, beginning)
+			}
+		}
+	}
+	return out, nil
+}
+
+// nameChanges sets the texts of changes: of a note that is gone as it was at the change, or before it.
+func (r *Service) nameChanges(ctx context.Context, s tenant.Scope, v memory.View, page []memory.Change) error {
+	var all []uuid.UUID
+	for i := range page {
+		all = append(all, page[i].IDs()...)
+	}
+	now, err := r.Beginnings(ctx, s, all, v)
+	if err != nil {
+		return err
+	}
+	for i := range page {
+		c, texts := &page[i], now
+		ids := c.IDs()
+		if slices.ContainsFunc(ids, func(id uuid.UUID) bool { _, ok := now[id]; return !ok }) {
+			if texts, err = r.Beginnings(ctx, s, ids, v, v.Upto(c.Revision), v.Upto(c.Revision-1)); err != nil {
+				return err
+			}
+		}
+		for k := range c.Notes {
+			c.Notes[k].Text = texts[c.Notes[k].Note]
+		}
+		for k := range c.Links {
+			c.Links[k].SourceText, c.Links[k].TargetText = texts[c.Links[k].Source], texts[c.Links[k].Target]
+		}
+	}
+	return nil
 }

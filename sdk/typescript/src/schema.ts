@@ -5794,7 +5794,10 @@ export interface components {
             /** Format: uuid */
             id: string;
             change: components["schemas"]["ChangeKind"];
+            text?: components["schemas"]["Beginning"];
         };
+        /** @description How the note begins, in at most 200 characters: as it is, or as it was before it was removed. Absent where it cannot be read. */
+        Beginning: string;
         LinkChange: {
             /** Format: uuid */
             source: string;
@@ -5802,6 +5805,8 @@ export interface components {
             target: string;
             relation: string;
             change: components["schemas"]["ChangeKind"];
+            source_text?: components["schemas"]["Beginning"];
+            target_text?: components["schemas"]["Beginning"];
         };
         Diff: {
             from: components["schemas"]["ViewRef"];
@@ -5928,8 +5933,15 @@ export interface components {
             cause: string;
             /** Format: uuid */
             job?: string;
+            /**
+             * Format: uuid
+             * @description The note that caused the change.
+             */
+            trigger?: string;
+            trigger_text?: components["schemas"]["Beginning"];
         };
         Blame: {
+            text?: components["schemas"]["Beginning"];
             fields: {
                 [key: string]: components["schemas"]["FieldOrigin"];
             };

@@ -1330,6 +1330,10 @@ class ViewRef(Model):
 class ChangedNote(Model):
     id: str
     change: str
+    text: str | None = None
+    """
+    How the note begins, in at most 200 characters: as it is, or as it was before it was removed. Absent where it cannot be read.
+    """
 
 
 class LinkChange(Model):
@@ -1337,6 +1341,14 @@ class LinkChange(Model):
     target: str
     relation: str
     change: str
+    source_text: str | None = None
+    """
+    How the note begins, in at most 200 characters: as it is, or as it was before it was removed. Absent where it cannot be read.
+    """
+    target_text: str | None = None
+    """
+    How the note begins, in at most 200 characters: as it is, or as it was before it was removed. Absent where it cannot be read.
+    """
 
 
 class MergeConflict(Model):
@@ -1394,9 +1406,21 @@ class FieldOrigin(Model):
     As in the history of a note.
     """
     job: str | None = None
+    trigger: str | None = None
+    """
+    The note that caused the change.
+    """
+    trigger_text: str | None = None
+    """
+    How the note begins, in at most 200 characters: as it is, or as it was before it was removed. Absent where it cannot be read.
+    """
 
 
 class Blame(Model):
+    text: str | None = None
+    """
+    How the note begins, in at most 200 characters: as it is, or as it was before it was removed. Absent where it cannot be read.
+    """
     fields: dict[str, FieldOrigin]
 
 
