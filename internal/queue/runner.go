@@ -102,7 +102,6 @@ type Runner struct {
 	mu      sync.Mutex
 	lanes   map[lane]*laneState
 	stages  map[memory.Stage]*stageState
-	paused  bool
 	cut     bool // the last poll did not list all collections
 	claimed bool // a claim found jobs since then
 	now     *run // nil: Run is not running
@@ -189,30 +188,6 @@ func (r *Runner) Notify(ref memory.Due, stage memory.Stage) {
 	}
 }
 
-// Pause stops claiming until Resume; running jobs continue.
-func (r *Runner) Pause() { r.setPaused(true) }
-
-// Resume ends a Pause.
-func (r *Runner) Resume() {
-	r.setPaused(false)
-	r.Wake()
-}
-
-func (r *Runner) setPaused(p bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.paused = p
-	if p {
-		r.endWaiting()
-	}
-}
-
-func (r *Runner) isPaused() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.paused
-}
-
 // Run runs jobs until ctx ends. Then it stops claiming, waits for running jobs during the grace
 // time, releases the rest, and returns. Only one Run may be active.
 func (r *Runner) Run(ctx context.Context) {
@@ -254,9 +229,6 @@ func (r *Runner) pauseAfter(ctx context.Context, took time.Duration) {
 
 // poll starts a lane for each due collection and stage. It returns the time until the next poll.
 func (r *Runner) poll(ctx context.Context) time.Duration {
-	if r.isPaused() {
-		return r.cfg.Poll
-	}
 	due, err := r.src.Due(ctx, r.cfg.DueLimit)
 	r.outages.due.Report(ctx, err)
 	if err != nil {
@@ -329,7 +301,7 @@ func (r *Runner) startLane(l lane, found bool) *laneState {
 		return st
 	}
 	now, s := r.now, r.stages[l.stage]
-	if now == nil || now.claim.Err() != nil || r.paused {
+	if now == nil || now.claim.Err() != nil {
 		return nil
 	}
 	if s.waiting.Waiting(l.ref.Tenant) >= r.cfg.Lanes {
@@ -348,7 +320,7 @@ func (r *Runner) startLane(l lane, found bool) *laneState {
 // dispatch starts claims for the lanes that are next, while there are free slots.
 func (r *Runner) dispatch(stage memory.Stage) {
 	s := r.stages[stage]
-	for r.now != nil && !r.paused && s.free > 0 {
+	for r.now != nil && s.free > 0 {
 		it, ok := s.waiting.Next()
 		if !ok {
 			break
@@ -423,7 +395,7 @@ func (r *Runner) release(l lane) {
 // Drain runs the jobs of one stage of a collection until it finds none, or for Burst; jobs of the
 // parallel stages may still run when it returns. more reports that jobs may be left, so the lane
 // should be drained again. Drain is for callers that know what is due, such as receivers of
-// wake-ups. While the runner does not run or is paused it does nothing: the runner polls everything
+// wake-ups. While the runner does not run it does nothing: the runner polls everything
 // when it starts. When ctx ends Drain returns, and the lane continues.
 func (r *Runner) Drain(ctx context.Context, ref memory.Due, stage memory.Stage) (more bool) {
 	if !slices.Contains(r.cfg.Stages, stage) {
@@ -526,7 +498,7 @@ func (r *Runner) runLane(now *run, l lane, st *laneState, held int) {
 	// A claim that found less than it asked for found everything.
 	more := st.again || len(claimed) == held
 	r.refill(l, len(claimed) > 0)
-	if !more || st.late && !st.found || now.claim.Err() != nil || r.paused {
+	if !more || st.late && !st.found || now.claim.Err() != nil {
 		r.endLane(l, st, more)
 		return
 	}

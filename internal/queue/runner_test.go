@@ -273,30 +273,6 @@ func TestStop(t *testing.T) {
 	})
 }
 
-func TestPause(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		o := &outbox{}
-		h := newWorker(o, nil)
-		r, stop := start(t, h, Config{})
-		defer stop()
-		r.Pause()
-		ref := newRef()
-		o.add(ref, memory.StagePrepare)
-		r.Wake()
-		pass(10 * time.Second)
-		synctest.Wait()
-		if h.left != 0 {
-			t.Fatal("a paused runner claimed a job")
-		}
-		r.Resume()
-		synctest.Wait()
-		if len(h.order(memory.StageDecide, ref)) != 1 {
-			t.Error("the job was not done after Resume")
-		}
-	})
-}
-
 // An idle runner claims nothing.
 func TestIdleRunnerClaimsNothing(t *testing.T) {
 	t.Parallel()

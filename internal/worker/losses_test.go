@@ -230,7 +230,6 @@ func TestCompanyClearsAJob(t *testing.T) {
 	p.waitAsked(1, asked)
 	p.waitFor("running alone", ids, func(j *memory.Job) bool { return j.Alone == most })
 	p.add("I came by.")
-	p.worker.Wake()
 	p.waitAsked(1, asked)
 	p.waitFor("having company", ids, func(j *memory.Job) bool { return j.Alone == 0 })
 	p.kill()

@@ -179,9 +179,3 @@ func (w *Worker) Notify(c memory.Due, s memory.Stage) { w.runner.Notify(c, s) }
 func (w *Worker) Drain(ctx context.Context, c memory.Due, s memory.Stage) (more bool) {
 	return w.runner.Drain(ctx, c, s)
 }
-
-// Pause stops claiming jobs; running ones continue.
-func (w *Worker) Pause() { w.runner.Pause() }
-
-// Resume claims jobs again.
-func (w *Worker) Resume() { w.runner.Resume() }

@@ -205,7 +205,7 @@ func TestAddAndWait(t *testing.T) {
 	t.Parallel()
 	// Polling would take longer than the test may last.
 	p := newPlant(t, settings{wait: jobs.WaitConfig{For: time.Hour, Poll: time.Hour}, worker: worker.Config{Queue: queue.Config{Poll: time.Hour}}})
-	p.worker.Pause()
+	p.stop()
 	out := p.add("The slip box links atomic notes into a web of ideas.")
 	var j memory.Job
 	var err error
@@ -214,7 +214,7 @@ func TestAddAndWait(t *testing.T) {
 	for p.reads.ahead.Load() == 0 { // until it waits
 		runtime.Gosched()
 	}
-	p.worker.Resume()
+	p.run()
 	waiting.Wait()
 	if err != nil || j.State != memory.JobDone {
 		t.Fatalf("job %+v, %v", j, err)
@@ -317,7 +317,7 @@ func TestRecover(t *testing.T) {
 func TestWaitAnswersAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, settings{wait: jobs.WaitConfig{For: time.Hour, PerTenant: 1}})
-	p.worker.Pause()
+	p.stop()
 	first, second, third := p.add("One."), p.add("Two."), p.add("Three.")
 	if j, err := p.waiters.Wait(t.Context(), p.s, third.Job.ID, 0); err != nil || j.State != memory.JobQueued {
 		t.Errorf("two are ahead: job %+v, %v", j, err)
@@ -347,7 +347,7 @@ func TestWaitAnswersAtOnce(t *testing.T) {
 	if _, err := p.waiters.Wait(t.Context(), p.s, uuid.New(), 0); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an unknown job gave %v", err)
 	}
-	p.worker.Resume()
+	p.run()
 	p.ended(third.Job.ID)
 	if j, err := p.waiters.Wait(t.Context(), p.s, third.Job.ID, 0); err != nil || j.State != memory.JobDone {
 		t.Errorf("job %+v, %v", j, err)
@@ -358,7 +358,7 @@ func TestWaitAnswersAtOnce(t *testing.T) {
 func TestWaitLimit(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, settings{wait: jobs.WaitConfig{For: 20 * time.Millisecond}})
-	p.worker.Pause()
+	p.stop()
 	out := p.add("One.")
 	if j, err := p.waiters.Wait(t.Context(), p.s, out.Job.ID, 0); err != nil || j.Ended() {
 		t.Errorf("job %+v, %v", j, err)
@@ -407,7 +407,7 @@ func (p *plant) enqueue(kind memory.JobKind) memory.Job {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.worker.Wake()
+	p.worker.Notify(memory.Due{Tenant: p.s.Tenant(), Collection: p.c.ID}, j.Stage)
 	return j
 }
 
@@ -445,13 +445,13 @@ func TestCloneJobs(t *testing.T) {
 	if n := p.note(r.Collection.ID, out.Note.ID); n.State != memory.StateEvolved {
 		t.Errorf("the copy shows %q", n.State)
 	}
-	p.worker.Pause()
+	p.stop()
 	waiting := p.add("A plate that waits.")
 	fork, err := p.clone.Clone(t.Context(), p.s, p.c.ID.String(), clone.Input{Name: "forked"}, memory.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.worker.Resume()
+	p.run()
 	p.ended(waiting.Job.ID)
 	jobs, err := p.store.ListJobs(t.Context(), p.s, memory.JobQuery{Collection: fork.Collection.ID, Limit: 10})
 	if err != nil {
