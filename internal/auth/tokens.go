@@ -275,19 +275,6 @@ func (t *Tokens) CheckSigningKey(ctx context.Context) error {
 	return fault.Wrap(err, fault.Conflict, "the signing key cannot be decrypted")
 }
 
-// RotateSigningKey creates a new signing key now. The old one verifies until all
-// its tokens have expired.
-func (t *Tokens) RotateSigningKey(ctx context.Context) error {
-	t.ring.mu.Lock()
-	defer t.ring.mu.Unlock()
-	now := t.ring.clock()
-	if err := t.ring.load(ctx, now, 0); err != nil {
-		return err
-	}
-	_, err := t.ring.rotate(ctx, now)
-	return err
-}
-
 // exceeds reports whether requested contains a permission that is not in held.
 func exceeds(held, requested []tenant.Permission) bool {
 	return slices.ContainsFunc(requested, func(p tenant.Permission) bool { return !slices.Contains(held, p) })

@@ -445,7 +445,7 @@ func TestSigningKeyRotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.advance(reloadAfter)
-	if err := b.Tokens.RotateSigningKey(t.Context()); err != nil {
+	if _, err := b.Tokens.ring.rotate(t.Context(), b.clock()); err != nil {
 		t.Fatal(err)
 	}
 	after := b.token(t, k.Text, TokenRequest{TTL: time.Hour})
@@ -479,7 +479,7 @@ func TestTokenOfRetiredSigningKeyIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Tokens.RotateSigningKey(t.Context()); err != nil {
+	if _, err := b.Tokens.ring.rotate(t.Context(), b.clock()); err != nil {
 		t.Fatal(err)
 	}
 	b.advance(verifyFor)

@@ -341,24 +341,22 @@ func (d *data) language(l text.Language) uint8 {
 }
 
 // rebuild copies the rows that keep selects into a new data. A note of which some versions are
-// dropped still hides farther ones from its first version on. The notes in forget are dropped
-// completely. The caller holds the lock, at least for reading.
-func (d *data) rebuild(stride int, forget map[ID]bool, keep func(row uint32) bool) *data {
+// dropped still hides farther ones from its first version on. The caller holds the lock, at least for
+// reading.
+func (d *data) rebuild(stride int, keep func(row uint32) bool) *data {
 	n := newData()
 	n.generation = d.generation + 1
 	n.outOfOrder = d.outOfOrder
 	n.langs = slices.Clone(d.langs)
 	for _, h := range d.hides {
-		if !forget[h.note] {
-			n.markHeld(h.note, h.from)
-		}
+		n.markHeld(h.note, h.from)
 	}
 	number := make([]int32, len(d.rows))
 	passageNumber := make([]int32, len(d.passages))
 	for i, e := range d.rows {
 		row := uint32(i)
 		number[i] = none
-		if forget[e.note] || !keep(row) {
+		if !keep(row) {
 			continue
 		}
 		into := uint32(len(n.rows)) //nolint:gosec // see add

@@ -24,7 +24,7 @@
 // like its base, and a fork with writes exactly like a copy that holds the same rows.
 //
 // Bitmaps are kept per bound. Later writes never change what is visible at a bound that was
-// reached; only erasure and compaction do, and they replace the layer's data as a whole. Visibility
+// reached; only compaction does, and it replaces the layer's data as a whole. Visibility
 // at a new bound is computed from the nearest lower one and the rows that began and ended since, so
 // an append costs what it changes and a copy of some flat arrays.
 //

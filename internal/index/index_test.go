@@ -190,18 +190,6 @@ func TestForkIsolation(t *testing.T) {
 	if _, q := mustQuery(t, "kiln storm", nil, Bound{base, 2}); !slices.Equal(ids(q.Lexical(nil, 5)), []ID{noteID(1), noteID(3), noteID(2)}) {
 		t.Errorf("the base reads %v", q.Lexical(nil, 5))
 	}
-	// An erasure in the base is seen in a fork whose stack was remembered.
-	base.Erase(noteID(1), noteID(2))
-	if v, _ := mustQuery(t, "", nil, Bound{fork, 2}, Bound{base, 1}); v.Len() != 1 {
-		t.Errorf("%d notes after the erasure in the base, want the fork's own", v.Len())
-	}
-	fork.Erase(noteID(1), noteID(2))
-	if v, _ := mustQuery(t, "", nil, Bound{fork, 2}, Bound{base, 1}); v.Len() != 0 {
-		t.Errorf("%d notes after the erasure", v.Len())
-	}
-	if base.Rows() != 1 || fork.Rows() != 0 || fork.Bytes() != 0 {
-		t.Errorf("rows %d and %d, %d bytes stay", base.Rows(), fork.Rows(), fork.Bytes())
-	}
 }
 
 // A version that compaction dropped and the log delivers again, with a vector that was stored

@@ -29,7 +29,7 @@ type Config struct {
 // Layer is the index of one collection's own log. All methods are safe for concurrent use.
 type Layer struct {
 	dimensions int
-	writer     sync.Mutex // held by Apply, Erase and Compact
+	writer     sync.Mutex // held by Apply and Compact
 	data       atomic.Pointer[data]
 	revision   atomic.Int64
 }
@@ -135,34 +135,20 @@ func (l *Layer) Apply(after, upTo int64, rows []Row) error {
 	return nil
 }
 
-// Erase drops all versions of the notes without a trace; they no longer hide anything. Open views
-// keep what they opened; new views do not see the notes.
-func (l *Layer) Erase(notes ...ID) {
-	forget := make(map[ID]bool, len(notes))
-	for _, n := range notes {
-		forget[n] = true
-	}
-	l.replace(forget, func(uint32, *data) bool { return true })
-}
-
 // Compact drops versions that have ended and are not live at any of the bounds. A view at a lower
 // bound that needs a dropped version must be read from a layer of its own. Notes still hide what
 // they hid.
 func (l *Layer) Compact(bounds ...int64) {
-	l.replace(nil, func(row uint32, d *data) bool {
+	l.writer.Lock()
+	defer l.writer.Unlock()
+	d := l.data.Load()
+	d.mu.RLock()
+	n := d.rebuild(padded(l.dimensions), func(row uint32) bool {
 		if d.to[row] == 0 {
 			return true
 		}
 		return slices.ContainsFunc(bounds, func(b int64) bool { return isLive(d.rows[row].from, d.to[row], b) })
 	})
-}
-
-func (l *Layer) replace(forget map[ID]bool, keep func(row uint32, d *data) bool) {
-	l.writer.Lock()
-	defer l.writer.Unlock()
-	d := l.data.Load()
-	d.mu.RLock()
-	n := d.rebuild(padded(l.dimensions), forget, func(row uint32) bool { return keep(row, d) })
 	d.mu.RUnlock()
 	l.data.Store(n)
 }

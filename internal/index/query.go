@@ -193,21 +193,6 @@ func (v *View) newHit(r ranked) Hit {
 	return Hit{Note: e.note, From: e.from, Layer: i, Score: r.score, Digest: e.digest}
 }
 
-// Lexical returns the k best notes by words, best first. Notes without a word of the query are
-// never included.
-func (q *Query) Lexical(sel *Selection, k int) []Hit {
-	defer runtime.KeepAlive(q) // postings may be a part of a snapshot, which the query keeps
-	w := acquireWorkspace(q.view)
-	best := q.lexical(w, sel, k).sorted()
-	out := make([]Hit, len(best))
-	for i, r := range best {
-		out[i] = q.view.newHit(r)
-		_, _, out[i].Passage = q.bestPassage(q.view.locate(r.row))
-	}
-	w.release()
-	return out
-}
-
 // Vector returns the k notes nearest to the query's vector, best first; none without a vector.
 // Notes whose vector is pending are not included.
 func (q *Query) Vector(sel *Selection, k int) []Hit {

@@ -63,7 +63,7 @@ func TestSelectIsMatch(t *testing.T) {
 		}
 		mustApply(t, l, at, drawnRow(r, r.IntN(30)+1, at))
 		if at%20 == 0 {
-			base.Erase(noteID(r.IntN(30) + 1))
+			base.Compact(min(at, 40), at)
 		}
 		v, err := Open(bounds)
 		if err != nil {

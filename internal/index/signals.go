@@ -12,9 +12,7 @@ import (
 
 // Signals are the measures of one note and a query. A signal that does not apply is 0.
 type Signals struct {
-	Note  ID
-	From  int64 // of the visible version
-	Layer int   // index into the view's layers, 0 is the nearest
+	Note ID
 
 	Words   float64   // BM25 of the best passage
 	Covered float64   // the share of the query's words that the best passage has, by their weights, 0..1
@@ -112,7 +110,7 @@ func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 	i, row := v.locate(g)
 	e := &v.layers[i].rows[row]
 	s := Signals{
-		Note: e.note, From: e.from, Layer: i, row: g,
+		Note: e.note, row: g,
 		Length: int(e.length), Role: e.role, entry: e, Digest: e.digest,
 	}
 	s.Asks, s.Names = e.marks&endsWithQuestion != 0, int(e.marks&nameMask)

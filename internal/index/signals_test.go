@@ -208,7 +208,7 @@ func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []mo
 	bare := func(list []Signals) []Signals {
 		list = slices.Clone(list)
 		for i := range list {
-			list[i].Layer, list[i].row, list[i].entry, list[i].InSession = 0, 0, nil, 0
+			list[i].row, list[i].entry, list[i].InSession = 0, nil, 0
 		}
 		return list
 	}
@@ -278,7 +278,7 @@ func checkSignals(t *rapid.T, q, twin *Query, sel, twinSel *Selection, rows []mo
 		if best > 0 && s.Passage != span && len(n.spans) == 1 {
 			t.Fatalf("the best passage of %x is %v, want %v", n.Note, s.Passage, span)
 		}
-		if s.Dense != (n.Vector != nil) || s.Record().Kind != n.Record.Kind || s.From != n.From || s.Layer != n.layer {
+		if s.Dense != (n.Vector != nil) || s.Record().Kind != n.Record.Kind {
 			t.Fatalf("%+v is not of %+v", s, n)
 		}
 		_, named := n.Record.Attributes["session"].(string)

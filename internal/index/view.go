@@ -1,7 +1,6 @@
 package index
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
@@ -61,7 +60,7 @@ func (l *layerView) number(row uint32) int32 { return int32(l.base + row) } //no
 type stack struct {
 	visibilities []*visibility
 	// What it was built from. Generations identify the layers' data: a remembered stack must not
-	// keep the data alive after an erasure.
+	// keep the data alive after a compaction.
 	source      []weak.Pointer[Layer] // weak: a layer that was dropped must not stay in memory for this
 	bounds      []int64
 	generations []uint64
@@ -342,15 +341,4 @@ type Hit struct {
 	Layer  int   // index into the view's layers, 0 is the nearest
 	Score  float64
 	Digest int64 // as Row.Digest
-	// Passage is the passage of the content with the best score by words; zero when words did not
-	// find the note.
-	Passage text.Span
-}
-
-// Before reports whether h is ordered before o: a higher score first, then the lower note id.
-func (h Hit) Before(o Hit) bool {
-	if h.Score != o.Score {
-		return h.Score > o.Score
-	}
-	return bytes.Compare(h.Note[:], o.Note[:]) < 0
 }

@@ -99,9 +99,6 @@ func (m *Completion) Analyst() memory.Analyst { return memory.AnalystModel }
 // Name returns the name of the model at the endpoint.
 func (m *Completion) Name() string { return m.cfg.Model }
 
-// Endpoint returns the address of the endpoint, without secrets.
-func (m *Completion) Endpoint() string { return m.endpoint.name }
-
 // jsonOnly ends the instructions of every request, also when a response format is set: some
 // endpoints ignore the format, and OpenAI requires the word JSON.
 const jsonOnly = "The answer must be one JSON object: no prose, no code fence."

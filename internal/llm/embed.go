@@ -68,9 +68,6 @@ func (e *Embedding) Dim() int { return e.dim }
 // Fast returns false: every text crosses a network.
 func (e *Embedding) Fast() bool { return false }
 
-// Endpoint returns the address of the endpoint, without secrets.
-func (e *Embedding) Endpoint() string { return e.endpoint.name }
-
 // Embed requests the vectors in bounded batches. A text that is longer than the model reads in one piece is embedded in parts,
 // whose vectors are averaged by length; EmbedMaxRunes bounds it. Blank ones are embedded as a fixed word. Faults: those of
 // the transport as for Completion.Ask; ModelFailed for vectors that are missing, have another length than the embedder's
