@@ -174,7 +174,7 @@ func (d *document) forTools(id string) (mcp.Operation, error) {
 	if o == nil {
 		return mcp.Operation{}, fmt.Errorf("contract: no operation %q", id)
 	}
-	out := mcp.Operation{Method: o.method, Path: o.path, Scope: string(o.scope), Body: map[string]json.RawMessage{}, Query: map[string]json.RawMessage{}}
+	out := mcp.Operation{Scope: string(o.scope), Body: map[string]json.RawMessage{}, Query: map[string]json.RawMessage{}}
 	if body := o.checks().body; body != nil {
 		for name, field := range body.Properties {
 			schema, err := plainSchema(field, maxSchemaDepth)

@@ -27,7 +27,6 @@ type Principal struct {
 	KeyEnds time.Time // when the key expires or is revoked, if that is known; else zero
 	ByToken bool      // a token was sent, not the key itself
 	Grant   uuid.UUID // that the token is of; zero: none
-	Expires time.Time // when the credential that was sent expires; zero: never
 
 	// Tenant is the tenant in its current state (with its limits); zero for an
 	// operator.
@@ -159,14 +158,14 @@ func (a *Authenticator) principal(ctx context.Context, key Key, token *claims, l
 	}
 	actor := subjectKind + key.ID.String()
 	p := Principal{
-		KeyID: key.ID, KeyEnds: key.endsAt(), Expires: key.endsAt(),
+		KeyID: key.ID, KeyEnds: key.endsAt(),
 		Agent: key.Agent, AgentName: key.AgentName, permissions: slices.Sorted(slices.Values(key.Permissions)),
 	}
 	if token != nil {
 		if exceeds(key.Permissions, token.scopes) || key.Agent != uuid.Nil && key.Agent != token.agent {
 			return Principal{}, fault.New(fault.Unauthenticated, "the token has more rights than its API key")
 		}
-		p.ByToken, p.Expires, p.Agent, p.Grant = true, token.expires, token.agent, token.grant
+		p.ByToken, p.Agent, p.Grant = true, token.agent, token.grant
 		p.permissions = slices.Sorted(slices.Values(token.scopes))
 	}
 	if key.Tenant == uuid.Nil {

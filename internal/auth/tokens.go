@@ -56,8 +56,7 @@ type TokenRequest struct {
 type Token struct {
 	AccessToken string
 	ExpiresIn   time.Duration // in whole seconds
-	ExpiresAt   time.Time
-	Agent       uuid.UUID // zero: bound to none
+	Agent       uuid.UUID     // zero: bound to none
 	AgentName   string
 	Scopes      []tenant.Permission
 	Limit       tenant.Limit
@@ -145,7 +144,7 @@ func (t *Tokens) issue(ctx context.Context, c claims, keyEnds time.Time, ttl tim
 	if err != nil {
 		return Token{}, fault.Wrap(err, fault.Internal, "the token could not be signed")
 	}
-	return Token{AccessToken: signed, ExpiresIn: expires.Sub(now), ExpiresAt: expires, Agent: c.agent, Scopes: c.scopes, Limit: c.limit}, nil
+	return Token{AccessToken: signed, ExpiresIn: expires.Sub(now), Agent: c.agent, Scopes: c.scopes, Limit: c.limit}, nil
 }
 
 // verify checks a token: its form, signature, issuer, audience and times. A token of a grant must be for the resource at; for the

@@ -44,8 +44,6 @@ type Encoding struct {
 	Vector []float32
 	// Tokens are the pieces of the text in order, without those that frame it.
 	Tokens []Token
-	// Truncated reports whether the text had more pieces than the model reads; the rest was not read.
-	Truncated bool
 }
 
 // Token is one word piece.

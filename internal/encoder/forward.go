@@ -134,7 +134,7 @@ func (e *Encoder) writeOutput(s *scratch, inputs []input, x []float32, out []Enc
 		if e.weights.turn != nil {
 			vector = turned(vector, e.weights.turn)
 		}
-		out[i] = Encoding{Vector: vector, Tokens: tokens, Truncated: in.truncated}
+		out[i] = Encoding{Vector: vector, Tokens: tokens}
 		row += n
 	}
 }

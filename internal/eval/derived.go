@@ -180,7 +180,7 @@ func (b *Bench) askCovered(ask func(l *Loaded, o *Origins, q *Question) (Ranking
 			if err != nil {
 				return nil, fmt.Errorf("%s: %q: %w", c.ID, q.Text, err)
 			}
-			out = append(out, Row{Conversation: i, Question: q, Ranking: r, Score: score, Audited: audited})
+			out = append(out, Row{Question: q, Ranking: r, Score: score, Audited: audited})
 		}
 	}
 	return out, nil

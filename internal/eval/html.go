@@ -191,12 +191,11 @@ type rowPlot struct {
 	strings.Builder
 
 	top float64 // the largest value
-	n   int
 }
 
 // newRows begins a plot with n rows for values up to top.
 func newRows(n int, top float64, unit string) *rowPlot {
-	p := &rowPlot{top: niceTop(top), n: n}
+	p := &rowPlot{top: niceTop(top)}
 	height := plotTop + n*rowHeight + 8
 	_, _ = fmt.Fprintf(p, `<svg viewBox="0 0 %d %d" role="img">`, plotWidth, height)
 	for i := range 5 {

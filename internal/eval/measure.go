@@ -25,11 +25,10 @@ type Asker func(q *Question) (Ranking, error)
 
 // Row is the measured answer to one question.
 type Row struct {
-	Conversation int // index in the data set
-	Question     *Question
-	Ranking      Ranking
-	Score        Score // nil for a question without gold
-	Audited      Score // the same against the audited labels
+	Question *Question
+	Ranking  Ranking
+	Score    Score // nil for a question without gold
+	Audited  Score // the same against the audited labels
 }
 
 // measure asks every question of a data set and measures the answers. with prepares conversation i
@@ -53,7 +52,7 @@ func measure(d *Dataset, with func(i int) (Asker, error)) ([]Row, error) {
 				return nil, fmt.Errorf("%s: %q: %w", c.ID, q.Text, err)
 			}
 			row := Row{
-				Conversation: i, Question: q, Ranking: r,
+				Question: q, Ranking: r,
 				Score: scale.Measure(r.Turns, q.Gold, q.Answer), Audited: scale.Measure(r.Turns, q.Audited, q.Answer),
 			}
 			if d.Sessions {

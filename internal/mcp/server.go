@@ -23,9 +23,7 @@ const MaxTokens = 2000
 
 // Operation is what the package knows of an operation of the HTTP contract.
 type Operation struct {
-	Method string
-	Path   string // as in the contract: /v1/collections/{collection}
-	Scope  string // the permission that it requires
+	Scope string // the permission that it requires
 	// Body and Query hold the JSON schemas of the fields of its body and of the parameters of its query, by
 	// name and without references.
 	Body, Query map[string]json.RawMessage

@@ -113,7 +113,6 @@ type Worker struct {
 	clone  *clone.Service
 	retire Retire
 	clock  memory.Clock
-	log    *slog.Logger
 	cfg    Config
 	source *source
 	runner *queue.Runner
@@ -141,7 +140,7 @@ func New(d Deps, cfg Config) (*Worker, error) {
 		return nil, fault.Wrap(err, fault.Internal, "worker: make the metrics")
 	}
 	w := &Worker{
-		store: d.Store, clone: d.Clone, retire: d.Retire, clock: d.Clock, log: d.Log, cfg: cfg,
+		store: d.Store, clone: d.Clone, retire: d.Retire, clock: d.Clock, cfg: cfg,
 		source:  &source{store: d.Store, clock: d.Clock},
 		outages: newOutages(d.Log, d.Clock),
 	}

@@ -45,9 +45,8 @@ type sharing struct {
 
 // sharedVersion is a version in the base's layer.
 type sharedVersion struct {
-	from  memory.Revision
-	state memory.State
-	by    uuid.UUID // the note whose job wrote it
+	from memory.Revision
+	by   uuid.UUID // the note whose job wrote it
 }
 
 // logEntry is a changeset with the notes that it wrote or deleted.
@@ -278,7 +277,7 @@ func (x *sharing) apply(ctx context.Context, l *logEntry) error {
 		if l.Cause == memory.CauseAdopt {
 			by = n.ID
 		}
-		x.shared[n.ID] = sharedVersion{from: l.Revision, state: n.State, by: by}
+		x.shared[n.ID] = sharedVersion{from: l.Revision, by: by}
 		if n.State == memory.StateRaw || n.State == memory.StatePending {
 			x.wanted[n.ID] = true // such as a part of a note that was split
 		}

@@ -19,8 +19,7 @@ import (
 // Undone is the result of an undo.
 type Undone struct {
 	Revision memory.Revision // of the inverse changeset; the head when there was nothing to undo
-	Undoes   memory.Revision
-	Restored []uuid.UUID // notes that were restored
+	Restored []uuid.UUID     // notes that were restored
 	Unlinked []memory.LinkID
 	Stale    []uuid.UUID // notes marked stale, because they were derived from it
 }
@@ -93,7 +92,7 @@ func (e *Engine) undoOnce(ctx context.Context, s tenant.Scope, v memory.View, re
 	o := memory.WriteOptions{Cause: memory.CauseUndo, Trigger: p.cause.Trigger, Undoes: rev, Audit: []memory.AuditEntry{audit}}
 	out := Undone{}
 	w, err := e.store.Write(ctx, s, v.Collection.ID, o, func(ctx context.Context, tx memory.Tx) error {
-		out = Undone{Undoes: rev}
+		out = Undone{}
 		return p.write(ctx, tx, &out, r, reason, s.Actor())
 	})
 	if err != nil {

@@ -40,7 +40,7 @@ func (n *Service) LinksIn(ctx context.Context, s tenant.Scope, v memory.View, id
 	if err != nil {
 		return LinkSet{}, err
 	}
-	set := LinkSet{Note: id, Links: out, ETag: memory.LinksETag(id, out), Revision: v.At}
+	set := LinkSet{Links: out, ETag: memory.LinksETag(id, out), Revision: v.At}
 	if d != memory.Outgoing {
 		if set.Links, err = n.store.Links(ctx, s, v, memory.LinkQuery{Notes: ids, Direction: d}); err != nil {
 			return LinkSet{}, err
@@ -116,7 +116,7 @@ func (n *Service) PutLinks(ctx context.Context, s tenant.Scope, ref string, id u
 	if err != nil {
 		return LinkSet{}, err
 	}
-	set.Note, set.ETag, set.Revision = id, memory.LinksETag(id, set.Links), w.Revision
+	set.ETag, set.Revision = memory.LinksETag(id, set.Links), w.Revision
 	return set, nil
 }
 

@@ -100,7 +100,6 @@ type NoteWritten struct {
 
 // LinkSet holds links of a note, with the entity tag of the outgoing ones.
 type LinkSet struct {
-	Note     uuid.UUID
 	Links    []memory.Link
 	ETag     string // of all outgoing links, in any direction asked for
 	Revision memory.Revision

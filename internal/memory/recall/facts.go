@@ -55,9 +55,8 @@ type Fact struct {
 
 // FactsPage is a page of facts. Next is "" at the end.
 type FactsPage struct {
-	Items    []Fact
-	Next     string
-	Revision memory.Revision
+	Items []Fact
+	Next  string
 }
 
 // Facts pages through the edges between entities of the view, ordered by the id of the subject, the
@@ -71,7 +70,7 @@ func (r *Service) Facts(ctx context.Context, s tenant.Scope, v memory.View, q Fa
 	if err != nil {
 		return FactsPage{}, err
 	}
-	l := &factLister{service: r, scope: s, view: v, q: q, limit: limit, page: FactsPage{Revision: v.At}}
+	l := &factLister{service: r, scope: s, view: v, q: q, limit: limit}
 	if q.After != "" {
 		if l.after, err = parseFactCursor(q.After); err != nil {
 			return FactsPage{}, err

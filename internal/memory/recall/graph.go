@@ -37,7 +37,7 @@ func (r *Service) Graph(ctx context.Context, s tenant.Scope, v memory.View, q Gr
 	case q.Limit < 1 || q.Limit > maxGraphNodes:
 		return Graph{}, fault.InvalidField("limit", "must be between 1 and %d", maxGraphNodes)
 	}
-	g := Graph{Revision: v.At}
+	var g Graph
 	var err error
 	if q.Center == uuid.Nil {
 		err = r.addAllNotes(ctx, s, v, q, &g)

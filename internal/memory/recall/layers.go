@@ -47,7 +47,6 @@ type LayerHits struct {
 type LayersResult struct {
 	Layers   []LayerHits
 	Aim      memory.Aim
-	Revision memory.Revision
 	Degraded string // as in [Result], and which layers failed
 }
 
@@ -104,7 +103,7 @@ func (r *Service) countLayers(ctx context.Context, s tenant.Scope, v *memory.Vie
 
 // findLayers searches the layers. Nothing is counted.
 func (r *Service) findLayers(ctx context.Context, s tenant.Scope, v memory.View, q LayersQuery) (LayersResult, error) {
-	out := LayersResult{Revision: v.At}
+	var out LayersResult
 	if err := checkRead(s, &v); err != nil {
 		return out, err
 	}

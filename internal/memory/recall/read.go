@@ -101,7 +101,7 @@ func (r *Service) List(ctx context.Context, s tenant.Scope, v memory.View, q Lis
 	if err != nil {
 		return Page{}, err
 	}
-	page := Page{Revision: v.At}
+	var page Page
 	if len(notes) > limit {
 		notes = notes[:limit]
 		page.Next = notes[limit-1].ID
@@ -147,7 +147,7 @@ func (r *Service) History(ctx context.Context, s tenant.Scope, v memory.View, id
 	if err != nil {
 		return HistoryPage{}, err
 	}
-	page := HistoryPage{Revision: v.At}
+	var page HistoryPage
 	if len(entries) > limit {
 		entries = entries[:limit]
 		page.Next = entries[limit-1].Note.From

@@ -170,14 +170,12 @@ type Page struct {
 	Next         uuid.UUID
 	NextTime     time.Time       // with ByTime
 	NextRevision memory.Revision // with ByRevision
-	Revision     memory.Revision
 }
 
 // HistoryPage is a page of versions, newest first. Next is the next call's before, 0 at the end.
 type HistoryPage struct {
-	Items    []memory.HistoryEntry
-	Next     memory.Revision
-	Revision memory.Revision
+	Items []memory.HistoryEntry
+	Next  memory.Revision
 }
 
 // GraphQuery asks for notes and the links between them.
@@ -198,7 +196,6 @@ type Graph struct {
 	Nodes     []Node
 	Links     []memory.Link
 	Truncated bool
-	Revision  memory.Revision
 }
 
 // The states of an index. A search waits until a cold index is filled.

@@ -107,7 +107,6 @@ func (s *runStream) next(step int, why string) {
 type Listener struct {
 	streams *streams
 	run     uuid.UUID
-	step    int
 	round   int
 	sent    int
 }
@@ -118,7 +117,7 @@ func (a *Service) Listen(run uuid.UUID) *Listener {
 	defer a.streams.mu.Unlock()
 	s := a.streams.of(run)
 	s.refs++
-	return &Listener{streams: a.streams, run: run, round: s.round, step: s.step}
+	return &Listener{streams: a.streams, run: run, round: s.round}
 }
 
 // Next returns what came since the last call: that what was returned before does not count (nil: it does), and the next
@@ -133,7 +132,7 @@ func (l *Listener) Next() (restart *memory.RunDelta, piece memory.RunDelta, chan
 				restart = &memory.RunDelta{Run: l.run, Step: u.step, Reset: u.why}
 			}
 		}
-		l.round, l.step, l.sent = s.round, s.step, 0
+		l.round, l.sent = s.round, 0
 	}
 	piece = memory.RunDelta{Run: l.run, Step: s.step, Offset: l.sent, Text: string(s.text[l.sent:])}
 	l.sent = len(s.text)
