@@ -64,7 +64,7 @@ def test_records(store: SlipboxStorage, embed: SlipboxEmbedder) -> None:
             content=text,
             scope=scope,
             categories=[category, "all"],
-            metadata={"n": i, "deep": {"x": [1, None]}},
+            metadata={"n": i, "line.no": i, "deep": {"x": [1, None]}},
             created_at=start + timedelta(days=i),
             source="nora",
             private=True,
@@ -85,6 +85,7 @@ def test_records(store: SlipboxStorage, embed: SlipboxEmbedder) -> None:
     assert contents(store.search(query, scope_prefix="/a")) == texts[:2]
     assert contents(store.search(query, categories=["food", "none"])) == [texts[2]]
     assert contents(store.search(query, metadata_filter={"n": 1})) == [texts[1]]
+    assert contents(store.search(query, metadata_filter={"line.no": 1})) == [texts[1]]
     assert contents(store.search(query, metadata_filter={"none": None}, limit=1)) == [texts[0]]
     assert contents(store.search(query, min_score=0.999)) == [texts[0]]
     assert [r.content for r in store.list_records()] == texts[::-1]

@@ -38,7 +38,7 @@ def test_vector_store(client: Slipbox) -> None:
     store = SlipboxVectorStore.from_texts(
         ["The ferry to Naxos leaves at nine.", "The ferry to Paros leaves at ten.", "Rosa repairs bicycles."],
         None,
-        [{"island": "Naxos", "year": 2024, "by": {"name": "Ida"}}, {"island": "Paros", "year": 2025}, {}],
+        [{"island": "Naxos", "year": 2024, "by": {"name": "Ida"}}, {"island": "Paros", "year": 2025}, {"page.no": 7}],
         ids=["naxos", "paros", "rosa"],
         client=client,
         collection=ids,
@@ -51,6 +51,8 @@ def test_vector_store(client: Slipbox) -> None:
         ({"island": {"$in": ["Paros", "Milos"]}}, ["paros"]),
         ({"island": {"$nin": ["Paros"]}, "year": 2024}, ["naxos"]),
         ({"island": None}, ["rosa"]),
+        ({"page.no": 7}, ["rosa"]),
+        ({"page": {"no": 7}}, []),
     ):
         assert [d.id for d in store.similarity_search("ferry", filter=filter)] == want, filter
     ((document, score),) = store.similarity_search_with_relevance_scores("ferry to Paros", k=1)

@@ -95,6 +95,7 @@ def test_filters_compare_as_in_memory(store: SlipboxStore) -> None:
         each.put(("a",), "1", {"n": None, "tags": ["x", "y"], "in": {"list": [], "none": None}})
         each.put(("a",), "2", {"n": 5, "tags": ["y", "x"], "in": {"list": [1, 2.0], "none": 0}})
         each.put(("a",), "3", {"tags": "x", "in": {"list": [None]}})
+        each.put(("a",), "4", {"in.list": [1], "file.size": 4, "von\\bis": 2, "in": {"größe.cm": 3}})
     questions: list[dict[str, object]] = [
         {"n": None},
         {"n": {"$eq": None}},
@@ -110,6 +111,13 @@ def test_filters_compare_as_in_memory(store: SlipboxStore) -> None:
         {"in": {"none": 0}},
         {"nothing": None},
         {"tags": "x"},
+        {"file.size": 4},
+        {"file.size": {"$ne": 4}},
+        {"file": {"size": 4}},
+        {"in.list": [1]},
+        {"in": {"list": [1]}},
+        {"in": {"größe.cm": {"$eq": 3}}},
+        {"von\\bis": 2},
     ]
     for question in questions:
         got = sorted(item.key for item in store.search(("a",), filter=question))

@@ -70,8 +70,13 @@ def remove(client: Slipbox, collection: CollectionRef, note: str, *, erase: bool
     return True
 
 
+def member_path(path: str, name: str) -> str:
+    """Returns the path of a member of an attribute. A period in its name does not separate members."""
+    return f"{path}.{name.replace(chr(92), chr(92) * 2).replace('.', chr(92) + '.')}"
+
+
 def leaf(name: str, value: Any, op: str = "eq") -> requests.Filter:
-    """Returns the condition on an attribute."""
+    """Returns the condition on an attribute, by its path."""
     return cast(requests.Filter, {"field": f"attributes.{name}", "op": op, "value": value})
 
 
@@ -95,7 +100,7 @@ def within_filter(filter: Mapping[str, Any], path: str, compare: Compare, **more
     known = OPERATORS | {f"${name}": operator for name, operator in more.items()}
     conditions = []
     for name, value in filter.items():
-        at = f"{path}.{name}"
+        at = member_path(path, name)
         if not isinstance(value, Mapping):
             conditions.append(compare(at, value))
         elif not value:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from slipbox import Slipbox, models, requests
-from slipbox._notes import PAGE, Secrets, ensure, every, leaf, remove, replacing
+from slipbox._notes import PAGE, Secrets, ensure, every, leaf, member_path, remove, replacing
 from slipbox._wire import CollectionRef
 
 ROOT = "/"
@@ -293,7 +293,7 @@ def _conditions(
     if categories:
         conditions.append(leaf("categories", categories, "in"))
     for name, value in (metadata or {}).items():
-        at = f"metadata.{name}"
+        at = member_path("metadata", name)
         conditions.append(leaf(at, False, "exists") if value is None else leaf(at, value))
     return conditions
 

@@ -29,7 +29,7 @@ from langgraph.store.base import (
 )
 
 from slipbox import NotFound, Slipbox, models, requests
-from slipbox._notes import PAGE, Secrets, ensure, every, leaf, remove, replacing, within_filter
+from slipbox._notes import PAGE, Secrets, ensure, every, leaf, member_path, remove, replacing, within_filter
 from slipbox._wire import CollectionRef
 
 # A label may not have a period, so that this separates labels.
@@ -275,11 +275,12 @@ def _with_nulls(value: Mapping[str, Any], paths: Iterable[list[str]]) -> dict[st
 def _lists(value: Mapping[str, Any], path: str = "value") -> Iterator[str]:
     """Yields the path of each list of an object, and a mark by which a filter finds the list."""
     for name, member in value.items():
+        at = member_path(path, name)
         if isinstance(member, Mapping):
-            yield from _lists(member, f"{path}.{name}")
+            yield from _lists(member, at)
         elif isinstance(member, (list, tuple)):
-            yield f"{path}.{name}"
-            yield _mark_of(f"{path}.{name}", member)
+            yield at
+            yield _mark_of(at, member)
 
 
 def _mark_of(path: str, items: Any) -> str:
