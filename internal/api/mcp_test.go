@@ -393,7 +393,7 @@ func TestMCPHostileInput(t *testing.T) {
 		args any
 		want string
 	}{
-		{"search_notes", map[string]any{"collection": 7, "query": "x"}, "collection: must be a string"},
+		{"search_notes", map[string]any{"collection": []int{7}, "query": "x"}, "collection: must be a string"},
 		{"search_notes", map[string]any{"collection": "", "query": "x"}, "collection: must not be empty"},
 		{"search_notes", map[string]any{"query": "x"}, "list_collections"},
 		{"search_notes", map[string]any{"collection": "space"}, "query: is required"},
@@ -496,6 +496,15 @@ func TestMCPArgumentsAsTexts(t *testing.T) {
 	c.use("add_messages", map[string]any{"collection": "space", "messages": []string{`{"role": "user", "content": "I sail."}`}})
 	if said := b.Call(t, "one", http.MethodGet, "/v1/collections/space/messages", "").Want(http.StatusOK).Texts("items.*.content"); fmt.Sprint(said) != "[I row. Nice. I sail.]" {
 		t.Errorf("messages as texts are stored as %q", said)
+	}
+	c.use("add_messages", map[string]any{"collection": "space", "messages": map[string]any{"role": "user", "content": 7}})
+	c.use("link_notes", map[string]any{"collection": "space", "note": id, "links": fmt.Sprintf(`{"target": %q}`, other)})
+	c.use("remember", map[string]any{"external": map[string]any{"user": json.Number("9007199254740993")}, "content": "Un número.", "policy": "none"})
+	if text := c.refused("build_context", map[string]any{"collection": "space", "query": "house", "token_budget": 300.5}); !strings.HasPrefix(text, "token_budget: ") {
+		t.Errorf("a fraction of a token: %s", text)
+	}
+	if out, text := c.use("build_context", map[string]any{"external": map[string]any{"user": "9007199254740993"}, "query": 7, "token_budget": "300.0"}); !strings.Contains(text, "número") {
+		t.Errorf("an id of digits: %v", out)
 	}
 	c.use("list_collections", map[string]any{"limit": "1", "cursor": nil})
 	c.use("forget", map[string]any{"collection": "space", "notes": id, "query": nil})

@@ -27,6 +27,7 @@ func fit(schema *jsonschema.Schema, raw json.RawMessage) json.RawMessage {
 	if ok && (!slices.Contains(types, "string") || !matches(schema.Pattern, text)) {
 		raw = fromText(schema, types, text, raw)
 	}
+	raw = inType(schema, types, raw)
 	switch jsonType(raw) {
 	case "null":
 		if !slices.Contains(types, "null") {
@@ -57,16 +58,39 @@ func fromText(schema *jsonschema.Schema, types []string, text string, raw json.R
 	}
 	if json.Valid(said) {
 		is := jsonType(said)
-		if is == "null" || slices.Contains(types, is) || is == "number" && slices.Contains(types, "integer") {
+		if is == "null" || slices.Contains(types, is) || is == "number" && slices.Contains(types, "integer") || is == "object" && isItem(schema, types, is) {
 			return said
 		}
 	}
-	if text != "" && slices.Contains(types, "array") && slices.Contains(typesOf(schema.Items), "string") {
+	if text != "" && isItem(schema, types, "string") {
 		if one, err := json.Marshal([]string{text}); err == nil {
 			return one
 		}
 	}
 	return raw
+}
+
+// inType returns a value in the only type that it can have: models write the one item of a list without the list, an id of digits as
+// a number, and a whole number with a fraction of zero.
+func inType(schema *jsonschema.Schema, types []string, raw json.RawMessage) json.RawMessage {
+	is := jsonType(raw)
+	switch {
+	case slices.Contains(types, is):
+	case is == "object" && isItem(schema, types, is):
+		return slices.Concat([]byte("["), raw, []byte("]"))
+	case is == "number" && slices.Contains(types, "integer"):
+		if whole, fraction, _ := bytes.Cut(raw, []byte(".")); len(bytes.Trim(fraction, "0")) == 0 {
+			return whole
+		}
+	case is == "number" && slices.Contains(types, "string"):
+		return slices.Concat([]byte(`"`), raw, []byte(`"`))
+	}
+	return raw
+}
+
+// isItem reports whether a list has values of a type.
+func isItem(schema *jsonschema.Schema, types []string, is string) bool {
+	return slices.Contains(types, "array") && slices.Contains(typesOf(schema.Items), is)
 }
 
 func fitMembers(schema *jsonschema.Schema, raw json.RawMessage) json.RawMessage {
