@@ -96,7 +96,7 @@ func quotations(sentences []said.Sentence) []quotation {
 		}
 		q := quotation{turn: s.Turn, at: i, before: s.Before, words: s.Text, worth: worth}
 		before := i - 1
-		alone := s.Names() || before < 0 || sentences[before].Turn != s.Turn || sentences[before].IsWord()
+		alone := s.Names() || s.Apart || before < 0 || sentences[before].Turn != s.Turn || sentences[before].IsWord()
 		if n := len(out); n > 0 && out[n-1].at == before && out[n-1].hasRoom(s) && (s.Lead != "" && out[n-1].turn == s.Turn || !alone) {
 			last := &out[n-1]
 			last.words, last.at, last.worth = joined(last.words, s.Text), i, max(last.worth, worth)

@@ -108,6 +108,32 @@ func TestUntoldIsNoFact(t *testing.T) {
 	}
 }
 
+// TestColonsEnd: what a colon introduces ends with its list or paragraph, or where it is left out as pasted. What a person says behind
+// it is not a part of it.
+func TestColonsEnd(t *testing.T) {
+	t.Parallel()
+	r := readerOf(t)
+	for _, c := range []struct{ turn, lead, told string }{
+		{"Things to avoid:\n- nuts\n\n- milk\n\nI love almonds though.", "Things to avoid: - nuts", "I love almonds though."},
+		{"Einkaufsliste:\r\n- Milch\r\n- Eier\r\n\r\nIch wohne in Jena.", "Einkaufsliste: - Milch", "Ich wohne in Jena."},
+		{"食べられないもの：\n・卵\n\n私はアーモンドが大好きです。", "食べられないもの： ・卵", "私はアーモンドが大好きです。"},
+		{"Alışveriş listesi:\nsüt\nyumurta\n\nFındığa alerjim var.", "", "Fındığa alerjim var."},
+		{"services:\n  web:\n    image: nginx\n    ports:\n      - 8080:80\n\nमैं पुणे में नर्स हूँ।", "", "मैं पुणे में नर्स हूँ।"},
+		{"Fehler:\n```\nx = 1\n```\nIch wohne in Graz.", "", "Ich wohne in Graz."},
+		{"Cosas que odio:\n\nEl frío de Burgos.", "Cosas que odio: El frío de Burgos.", ""},
+	} {
+		got := r.words(c.turn)
+		if !strings.Contains(got, c.lead) || c.told != "" && !strings.Contains(got, "“"+c.told+"”") {
+			t.Errorf("%q: %q", c.turn, got)
+		}
+	}
+	for _, turn := range []string{"My boss wrote:\nI live in Zurich.\n\nI have two sons.", "Mi jefe escribió:\n\nVivo en Lima.\n\nTengo dos hijos."} {
+		if got := r.words(turn); got != "" {
+			t.Errorf("the words of somebody else: %q", got)
+		}
+	}
+}
+
 // TestReportedTurns: what people reported of memories that lose or invent what is said. What is plainly said is quoted as it is, each sign
 // of it; nothing else is.
 func TestReportedTurns(t *testing.T) {

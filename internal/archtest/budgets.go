@@ -58,7 +58,7 @@ func Budgets() map[string]int {
 		"internal/redis":                            1200,
 		"internal/cache":                            790,
 		"internal/encoder":                          2950,
-		"internal/said":                             1095,
+		"internal/said":                             1135,
 		"internal/index":                            5370,
 		"internal/snapshot":                         340,
 		"internal/search":                           1700,

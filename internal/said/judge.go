@@ -91,18 +91,31 @@ func doubtSupposed(sentences []Sentence, embed Embed) {
 // markQuoted marks the sentences that continue the words of somebody else. Behind the end of a quotation, the speaker continues.
 func markQuoted(sentences []Sentence) {
 	var lead *Sentence
+	ended := false // nothing more belongs to it
 	for i := range sentences {
 		s := &sentences[i]
 		switch {
 		case s.Lead == "":
-			lead = s
-		case lead == nil || lead.Turn != s.Turn || lead.Text != s.Lead || !lead.isOfOthers() && !lead.handed:
+			lead, ended = s, false
+		case lead == nil || lead.Turn != s.Turn || lead.Text != s.Lead:
+		case !lead.isOfOthers() && !lead.handed:
+			apart := s.endsLead(&sentences[i-1] == lead)
+			if ended = ended || apart; ended {
+				s.Lead, s.Apart = "", apart
+			}
 		case endsQuotation(s.Lead):
 			s.Lead = ""
 		default:
 			s.ofOthers = true
 		}
 	}
+}
+
+// endsLead reports whether a sentence no longer belongs to what introduces the ones before: it begins a paragraph, and is neither the
+// first behind that nor an item of a list, or what was introduced is left out.
+func (s *Sentence) endsLead(first bool) bool {
+	begin, _ := utf8.DecodeRuneInString(s.Text)
+	return s.behind == paste || s.behind == blank && !first && unicode.IsLetter(begin)
 }
 
 // endsQuotation reports whether a text ends with the end of a quotation.

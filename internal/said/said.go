@@ -36,10 +36,12 @@ type Sentence struct {
 	Lead   string // the sentence of the same turn that introduces it, by a colon; "": none
 	Before string // the last sentence of the turn before, if this answers it, or needs it to be understood; "": none
 	Asks   bool   // it ends as a question
+	Apart  bool   // it begins a paragraph behind what a colon introduces, and does not belong to that
 	Kinds  *Kinds // what it is, by Judge; nil: not known
 
 	features features
 	line     int    // of its turn
+	behind   gap    // what is between it and the one before
 	opened   *Kinds // of its words before a colon; nil: it has none, or they are not known
 	handed   bool   // for work
 	ofOthers bool   // it continues the words of somebody else
@@ -85,7 +87,7 @@ func read(turn *Turn, index int, all []piece, before string, known map[string]bo
 		if p.line != line && !strings.HasSuffix(strings.TrimRight(lead, " "), ":") && !strings.HasSuffix(lead, "：") {
 			lead = ""
 		}
-		s := Sentence{Text: p.text, Turn: index, Lead: lead, Asks: Asks(p.text), line: p.line}
+		s := Sentence{Text: p.text, Turn: index, Lead: lead, Asks: Asks(p.text), line: p.line, behind: p.behind}
 		words := shapeOf(p.text).words
 		switch {
 		case s.Asks:
@@ -158,34 +160,55 @@ func introduces(s string) bool {
 
 // piece is a sentence in its line.
 type piece struct {
-	text string
-	line int
+	text   string
+	line   int
+	behind gap
 }
+
+// gap is what is between two sentences.
+type gap int
+
+// What may be there, the weightiest last.
+const (
+	noGap gap = iota
+	blank     // a line without a text
+	paste     // a part that is left out
+)
 
 // split returns the sentences of a text without what is pasted. A web address or a path is one word, and what
 // is between quotation marks belongs to one sentence.
 func split(s string) []piece {
 	var out []piece
-	fenced := false
-	for i, line := range strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }) {
+	fenced, behind := false, noGap
+	for i, line := range strings.Split(lineEnds.Replace(s), "\n") {
 		line = strings.TrimSpace(line)
+		if line == "" {
+			behind = max(behind, blank)
+			continue
+		}
 		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
 			fenced = !fenced
 			continue
 		}
 		if fenced || isQuoted(line) {
+			behind = paste
 			continue
 		}
 		pasted := isPasted(line)
 		for _, sentence := range sentencesOf(line) {
 			if told := withoutValues(sentence); pasted && (isPasted(told) || hasFewLetters(told)) {
+				behind = paste
 				break // what a person said before it is theirs
 			}
-			out = append(out, piece{sentence, i})
+			out = append(out, piece{sentence, i, behind})
+			behind = noGap
 		}
 	}
 	return out
 }
+
+// lineEnds makes one of all ends of a line.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n")
 
 // sentencesOf returns the sentences of a line.
 func sentencesOf(line string) []string {
