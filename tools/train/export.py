@@ -17,9 +17,8 @@ import torch
 
 import train
 from data import Text, padded, read
-from model import ENCODER, ENCODERS, Lower, Upper
+from model import ENCODER, ENCODERS, SLOTS, Lower, Upper
 
-SLOTS = ("q", "k", "v", "o", "up", "down")
 LEARNED = ("realmem", "vehicle")  # what the files of published data begin with that may be learned from
 GOLDEN = 6  # texts for each encoder, of the corpus
 

@@ -71,6 +71,7 @@ class E5:
 
 
 ENCODERS = {"minilm": MiniLM, "e5": E5}
+SLOTS = ("q", "k", "v", "o", "up", "down")  # in the order of an adapter's file
 
 
 def attend(q, k, v, mask):
@@ -155,6 +156,17 @@ class Upper(nn.Module):
             v = F.normalize(v - torch.where(query[:, None], self.centers[0], self.centers[1]), dim=-1) @ self.turn
         return F.normalize(v, dim=-1), F.normalize((x @ self.projection.to(x.dtype)).float(), dim=-1)
 
+    def committed(self, name):
+        """Takes the numbers of the adapter that is committed (export.py writes them)."""
+        numbers = np.fromfile(ENCODER / f"adapter_{name}.bin", "<f2", offset=16).astype("<f4")
+        with torch.no_grad():
+            for layer in self.layers:
+                for slot in SLOTS:
+                    numbers = take(layer.down[slot], numbers)
+                    numbers = take(layer.up[slot], numbers)
+                    layer.up[slot].div_(layer.scale)
+            take(self.projection, numbers)
+
     def halve(self):
         """Rounds the frozen matrices, for training."""
         for layer in self.layers:
@@ -162,3 +174,9 @@ class Upper(nn.Module):
                 if "norm" not in name:
                     setattr(layer, name, w.bfloat16())
         return self
+
+
+def take(p, numbers):
+    """Sets a parameter to the first of the numbers, and returns the rest."""
+    p.copy_(torch.from_numpy(numbers[: p.numel()].copy()).view(p.shape))
+    return numbers[p.numel() :]

@@ -2,7 +2,7 @@
 """Trains a low-rank adapter of an encoder on conversations, and says what it finds.
 
     train.py minilm --texts texts.ndjson --encoder WEIGHTS --work FOLDER [--steps 1000] [--seed 1] [--without SET,…]
-    train.py e5     … the same, in the space of the first, which must be trained
+    train.py e5     … the same, in the space of the first: that of FOLDER, or the committed one
     train.py measure minilm|e5 …   only measures what is trained
 
 Texts are what tools/train/texts writes, WEIGHTS is the folder with the published weights, FOLDER keeps what is computed once, the
@@ -121,7 +121,11 @@ class Trainer:
         self.other = None
         if args.name == "e5":
             self.other = Tower("minilm", args.encoder, args.work)
-            load(self.other.upper, args.work / "adapter_minilm.pt")
+            first = args.work / "adapter_minilm.pt"
+            if first.exists():
+                load(self.other.upper, first)
+            else:
+                self.other.upper.committed("minilm")
             self.other.upper.eval()
         self.conversations = conversations
 
@@ -147,10 +151,10 @@ class Trainer:
             self.other.states.compute(others)
 
     def assign(self, text, english, both, own, others):
-        """Which of the encoders reads a text: as in the product; English ones are read by both where they teach."""
+        """Which of the encoders reads a text: as in the product; those of English talk are read by both where they teach."""
         if not self.other or not english or both:
             own.append(text[self.tower.name])
-        if self.other and english:
+        if self.other and (english or both):
             others.append(text["minilm"])
 
     def encode(self, texts, english, by=None):
