@@ -157,15 +157,17 @@ func (w *toolWriter) Write(b []byte) (int, error) { return w.body.Write(b) }
 
 // calledByTool returns the caller of a request that a tool makes.
 func calledByTool(c *gin.Context) (auth.Principal, bool) {
-	outer, ok := c.Writer.(interface{ Unwrap() http.ResponseWriter })
-	if !ok {
-		return auth.Principal{}, false
+	var at http.ResponseWriter = c.Writer
+	for {
+		if w, ok := at.(*toolWriter); ok {
+			return w.caller, true
+		}
+		outer, ok := at.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return auth.Principal{}, false
+		}
+		at = outer.Unwrap()
 	}
-	w, ok := outer.Unwrap().(*toolWriter)
-	if !ok {
-		return auth.Principal{}, false
-	}
-	return w.caller, true
 }
 
 // forTools returns what tools need to know of an operation.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -342,6 +343,50 @@ func TestMCPForeignIDs(t *testing.T) {
 	}
 	if _, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "slipbox://collections/" + id}); err == nil {
 		t.Error("a foreign collection was read as a resource")
+	}
+}
+
+// What is refused is said in words of the tools: their names and arguments, and no route, header or flag.
+func TestMCPErrorsNameArguments(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	b.Space(t, "plain", "none")
+	b.Call(t, "one", "POST", "/v1/collections", `{"name":"agent","policy":"memgpt"}`).Want(http.StatusCreated)
+	human := b.Call(t, "one", "GET", "/v1/collections/agent/blocks/human", "").Want(http.StatusOK).Text("id")
+	c := connectMCP(t, listen(t, b), "one", mcp.Versions[0])
+	type in = map[string]any
+	long := strings.Repeat("x", 300)
+	for _, x := range []struct {
+		tool      string
+		arguments in
+		names     string
+	}{
+		{"remember", in{"external": in{"user": "ida"}, "content": "x", "policy": "dreams"}, "policy: unknown policy"},
+		{"remember", in{"collection": "new", "content": "x", "policy": "dreams"}, "policy: unknown policy"},
+		{"remember", in{"external": in{"user": long}, "content": "x"}, "external.user: "},
+		{"remember", in{"external": in{"app": "a\nb"}, "content": "x"}, "external.app: "},
+		{"search_notes", in{"external": in{"user": long}, "query": "x"}, "external.user"},
+		{"get_note", in{"collection": "plain", "note": "nothing"}, "note"},
+		{"get_note", in{"collection": "plain/notes", "note": "nothing"}, "list_collections"},
+		{"update_note", in{"collection": "agent", "note": human, "content": "x"}, "block"},
+		{"correct", in{"collection": "agent", "note": human, "content": "x"}, "block"},
+		{"delete_note", in{"collection": "agent", "note": human}, "block"},
+		{"merge", in{"collection": "plain", "from": "agent"}, "from: "},
+		{"diff", in{"collection": "plain", "against": "agent"}, "against"},
+		{"diff", in{"collection": "plain", "cursor": "x"}, "cursor"},
+		{"note_history", in{"collection": "plain", "note": human, "cursor": "x"}, ""},
+		{"list_collections", in{"cursor": "x"}, "cursor"},
+		{"clone_collection", in{"collection": "plain", "name": "by"}, "name"},
+		{"build_context", in{"collection": "plain", "query": "x", "as_of": "yesterday"}, "as_of"},
+		{"search_notes", in{"collection": "plain", "query": "x", "filter": in{"field": "mood", "op": "eq", "value": "x"}}, "filter"},
+		{"add_note", in{"collection": "plain", "content": "x", "occurred_at": "yesterday"}, "occurred_at"},
+		{"add_note", in{"collection": "nowhere", "content": "x"}, "list_collections"},
+		{"link_notes", in{"collection": "plain", "note": human, "links": []in{}}, "search_notes"},
+	} {
+		got := c.refused(x.tool, x.arguments)
+		if !strings.Contains(got, x.names) || regexp.MustCompile(`/v1|…/|\b(GET|POST|PUT|PATCH|DELETE)\b|Slipbox-|--\w|header|query string|the path\b|the body\b`).MatchString(got) {
+			t.Errorf("%s with %.200v: %s", x.tool, x.arguments, got)
+		}
 	}
 }
 

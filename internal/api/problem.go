@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 )
 
@@ -101,21 +103,29 @@ func newProblem(f *fault.Error, requestID string) wire.Problem {
 	return p
 }
 
-// adviseMissing says what to do about a collection of the path that does not exist. It does not repeat the
-// name: one of another tenant is refused in the same bytes.
-func adviseMissing(c *gin.Context, f *fault.Error) *fault.Error {
-	if f.Code != fault.NotFound || c.Param("collection") == "" || f.Message != fault.Missing("collection").Message {
+// advise adds the route that helps to some refusals. A tool has advice of its own. The name of a collection that does not exist is not
+// repeated: one of another tenant is refused in the same bytes.
+func advise(c *gin.Context, f *fault.Error) *fault.Error {
+	advice := ""
+	switch _, tool := calledByTool(c); {
+	case tool:
+	case f.Code == fault.NotFound && c.Param("collection") != "" && f.Message == fault.Missing("collection").Message:
+		advice = "; GET /v1/collections lists what this key can use, POST /v1/collections creates one"
+	case slices.ContainsFunc(f.Fields, func(x fault.Field) bool { return x.Reason == block.AsNote }):
+		advice = ": …/blocks/{label}"
+	}
+	if advice == "" {
 		return f
 	}
 	advised := *f
-	advised.Message += "; GET /v1/collections lists what this key can use, POST /v1/collections creates one"
+	advised.Message += advice
 	return &advised
 }
 
 // fail answers with the problem document of an error, and logs internal errors.
 func (s *Server) fail(c *gin.Context, err error) {
 	ctx := c.Request.Context()
-	f := adviseMissing(c, normalize(err))
+	f := advise(c, normalize(err))
 	id := requestID(c)
 	switch {
 	case errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled):

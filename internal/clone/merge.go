@@ -222,7 +222,7 @@ func checkMergeable(ours, theirs *memory.Collection) error {
 	case ours.Policy != theirs.Policy:
 		return fault.InvalidField("from", "has the policy %q, and this collection %q: export its notes and import them here", theirs.Policy, ours.Policy)
 	case ours.Embedder != theirs.Embedder || ours.Dim != theirs.Dim:
-		return fault.InvalidField("from", "has the embedder %q, and this collection %q: embed one of them again with the other's (POST /v1/collections/{collection}/reembed)",
+		return fault.InvalidField("from", "has the embedder %q, and this collection %q: reembed one of them with the other's first",
 			theirs.Embedder, ours.Embedder)
 	}
 	return nil

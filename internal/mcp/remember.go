@@ -24,7 +24,7 @@ func remember(c *call) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, err := c.text("policy")
+	policy, err := c.text(argPolicy)
 	if err != nil {
 		return nil, err
 	}
@@ -53,13 +53,13 @@ func remember(c *call) (answer, error) {
 		out.Messages = append(out.Messages, m.ID)
 	}
 	if out.Collection == "" {
-		out.Collection = c.named()
+		out.Collection = c.asGiven()
 	}
 	return out, nil
 }
 
-// named returns the collection as the caller names it.
-func (c *call) named() string {
+// asGiven returns the collection as the caller names it.
+func (c *call) asGiven() string {
 	if ref, err := c.text(argCollection); err == nil && ref != "" {
 		return ref
 	}

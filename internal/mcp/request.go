@@ -174,7 +174,32 @@ func (c *call) send(r Request, query url.Values, out any) (Response, error) {
 	if r.Header == nil {
 		r.Header = http.Header{}
 	}
-	return sendAs(c.ctx, c.caller, r, out)
+	answer, err := sendAs(c.ctx, c.caller, r, out)
+	if p, ok := errors.AsType[problem](err); ok {
+		err = c.named(p)
+	}
+	return answer, err
+}
+
+// named returns a problem with the names of arguments in place of those that its request has.
+func (c *call) named(p problem) problem {
+	rename := func(field string) string {
+		switch {
+		case field == headerCreate:
+			return argPolicy
+		case slices.Contains(externalNames, field) && c.tool.arguments[field] == nil && c.tool.arguments[argExternal] != nil:
+			return argExternal + "." + field
+		}
+		return field
+	}
+	if field, reason, ok := strings.Cut(p.Detail, ": "); ok {
+		p.Detail = rename(field) + ": " + reason
+	}
+	p.Errors = slices.Clone(p.Errors)
+	for i := range p.Errors {
+		p.Errors[i].Field = rename(p.Errors[i].Field)
+	}
+	return p
 }
 
 func sendAs(ctx context.Context, caller Caller, r Request, out any) (Response, error) {
@@ -294,6 +319,7 @@ const (
 	argCollection   = "collection"
 	argExternal     = "external"
 	argNote         = "note"
+	argPolicy       = "policy"
 	// maxName is the length of a name of the caller that an error repeats, in characters.
 	maxName = 64
 )

@@ -129,13 +129,15 @@ func CheckLabel(label string) error {
 	return r.Err()
 }
 
-// CheckNote refuses a block among notes that are written by the routes of notes: they know neither
-// limits nor read-only blocks.
+// AsNote is why a block that is written as a note is refused.
+const AsNote = "a block is changed by its label, as a block, which checks its limit and whether it is read-only"
+
+// CheckNote refuses a block among notes that are written as notes: that knows neither limits nor read-only blocks.
 func CheckNote(kind memory.Kind) error {
 	if kind != memory.KindBlock {
 		return nil
 	}
-	return fault.InvalidField("kind", "a block is changed at …/blocks/{label}, which checks its limit and whether it is read-only")
+	return fault.InvalidField("kind", AsNote)
 }
 
 // Note returns the next version of a block's note: old with what the block says, or the first version

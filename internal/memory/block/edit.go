@@ -58,7 +58,7 @@ func (b *Block) CheckWritable() error {
 	if !b.ReadOnly {
 		return nil
 	}
-	return fault.New(fault.Forbidden, "the block %q is read-only; only a PUT of it that sets read_only may change it", b.Label)
+	return fault.New(fault.Forbidden, "the block %q is read-only; it changes only when it is replaced whole, with read_only", b.Label)
 }
 
 // Append adds a line at the end: a newline precedes the text unless the block is empty.
