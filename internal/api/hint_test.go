@@ -120,7 +120,7 @@ func TestParametersRefuseUnknownValues(t *testing.T) {
 	}
 }
 
-// A filter or a list by a kind or a state that is none is refused with those that there are.
+// A filter or a list by a kind or a state that is none is refused with those that there are, and so is an id that is none.
 func TestFiltersRefuseUnknownValues(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
@@ -131,6 +131,10 @@ func TestFiltersRefuseUnknownValues(t *testing.T) {
 		`{"kind":["note","Fact"]}`:                           {"filter.kind.1", `must be one of note, message,`},
 		`{"not":{"field":"state","op":"ne","value":"done"}}`: {"filter.not.value", `must be one of raw, evolved, pending or in_review; it is "done"`},
 		`{"kinds":"note"}`:                                   {"filter.kinds", `unknown field "kinds"; want one of id, kind,`},
+		`{"id":"nothing"}`:                                   {"filter.id", `must be the id of a note, a UUID; it is "nothing"`},
+		`{"id":["01a22c00-e10b-70a3-97c1-32dcc94eee13",""]}`: {"filter.id.1", `must be the id of a note, a UUID`},
+		`{"id":"01A22C00-E10B-70A3-97C1-32DCC94EEE13"}`:      {},
+		`{"field":"id","op":"contains","value":"01a2"}`:      {},
 		`{"field":"kind","op":"contains","value":"ote"}`:     {},
 		`{"field":"state","op":"gt","value":"m"}`:            {},
 	} {

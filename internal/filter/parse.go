@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/wording"
@@ -340,10 +342,20 @@ func (o Op) isOrdering() bool { return o == Gt || o == Gte || o == Lt || o == Lt
 // parseValue parses an operand of a leaf.
 func (p *parser) parseValue(raw json.RawMessage, l *Leaf, at string) (Value, error) {
 	v, err := parseOperand(raw, l.Field, at)
-	if known := p.known[l.Field]; err == nil && known != nil && (l.Op == Eq || l.Op == Ne || l.Op == In) && !slices.Contains(known, v.Text) {
+	if err != nil || l.Op != Eq && l.Op != Ne && l.Op != In {
+		return v, err
+	}
+	if known := p.known[l.Field]; known != nil && !slices.Contains(known, v.Text) {
 		return v, fault.InvalidField(at, "must be one of %s; it is %q", wording.Or(known...), clip.Runes(v.Text, shown))
 	}
-	return v, err
+	if l.Field == ID {
+		id, err := uuid.Parse(v.Text)
+		if err != nil {
+			return v, fault.InvalidField(at, "must be the id of a note, a UUID; it is %q", clip.Runes(v.Text, shown))
+		}
+		v.Text = id.String() // as ids are compared
+	}
+	return v, nil
 }
 
 // parseOperand parses an operand for the field.
