@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,7 +41,7 @@ func TestMistakesNameTheFix(t *testing.T) {
 		{"unknown id", []string{"key", "create", "--external", "name=ida", "--data", data}, []string{"name=ida", "user=ida@example.com"}},
 		{"a file that is not a backup", []string{"restore", file, "--data", fresh}, []string{file, "gateway backup"}},
 		{"restore over a store", []string{"restore", file, "--data", data}, []string{"in use", "--data"}},
-		{"an address that is taken", []string{"serve", "--addr", taken, "--data", filepath.Join(t.TempDir(), "other")}, []string{taken, "with --addr or SLIPBOX_ADDR"}},
+		{"an address that is taken", []string{"serve", "--addr", taken, "--data", fresh}, []string{taken, "with --addr or SLIPBOX_ADDR"}},
 		{"served already", []string{"serve", "--data", data}, []string{"in use", "stop that gateway", "with --data or SLIPBOX_DATA"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -47,6 +49,9 @@ func TestMistakesNameTheFix(t *testing.T) {
 			out, msg, code := run(t, nil, tt.args...)
 			if code != 1 || out != "" {
 				t.Errorf("exit %d, want 1; stdout %q", code, out)
+			}
+			if _, err := os.Stat(fresh); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("it leaves a directory: %v", err)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(msg, want) {

@@ -45,8 +45,11 @@ func TestFirstStartPrintsOneKeyOnce(t *testing.T) {
 func TestDataOverrulesServers(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	p := serve(t, data, []string{"REDIS_URL=redis://:hush@127.0.0.1:1", "DATABASE_URL=postgres://nobody:hush@127.0.0.1:1/x"}, "--data", data)
+	p := serve(t, data, []string{"REDIS_URL=redis://:hush@127.0.0.1:1", "DATABASE_URL=postgres://nobody:hush@127.0.0.1:1/x", "SLIPBOX_EMBED_MODEL=bge-m3"}, "--data", data)
 	p.Stop(t)
+	if log := p.Stderr.String(); !strings.Contains(log, "SLIPBOX_EMBED_MODEL") {
+		t.Errorf("the start does not name a setting without effect:\n%s", log)
+	}
 	if log := p.Stderr.String(); strings.Count(log, "DATABASE_URL, REDIS_URL") != 1 || !strings.Contains(log, "--data selects the embedded store") || strings.Contains(log, "hush") {
 		t.Errorf("the start says:\n%s", log)
 	}

@@ -125,6 +125,9 @@ func (c *core) connect(ctx context.Context, service string) error {
 	if unknown := c.cfg.UnknownVariables; len(unknown) > 0 {
 		c.log.WarnContext(ctx, "variables that are no settings are ignored", "variables", strings.Join(unknown, ", "))
 	}
+	for _, line := range c.cfg.Unused() {
+		c.log.WarnContext(ctx, "a setting has no effect", "setting", line)
+	}
 	opened, checks, err := openStore(ctx, c.cfg, c.log, c.telemetry)
 	if err != nil {
 		return err

@@ -52,6 +52,45 @@ func makeDataDir(dir string) error {
 	return nil
 }
 
+// missingDirs returns the directories that making one would make, the deepest first.
+func missingDirs(dir string) (out []string) {
+	for {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return out
+		}
+		out = append(out, dir)
+		dir = filepath.Dir(dir)
+	}
+}
+
+// takeData makes a data directory, if it is missing, and locks it. undo unlocks it, too, and removes what was made, unless there is more in
+// it by now.
+func takeData(dir string) (release, undo func(), err error) {
+	made := missingDirs(dir)
+	remove := func() {
+		for _, d := range made {
+			_ = os.Remove(d)
+		}
+	}
+	if err := makeDataDir(dir); err != nil {
+		remove()
+		return nil, nil, err
+	}
+	lock := filepath.Join(dir, lockFile)
+	_, before := os.Stat(lock)
+	if release, err = lockData(dir); err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return release, func() {
+		if before != nil {
+			_ = os.Remove(lock) // while it is held, so that it is nobody else's
+		}
+		release()
+		remove()
+	}, nil
+}
+
 // lockData locks the data directory for this process until release is called. The kernel releases
 // the lock when the process ends, also when it is killed.
 func lockData(dir string) (release func(), err error) {
@@ -142,27 +181,16 @@ const partFile = databaseFile + ".part"
 // fillData makes the database of a new or empty data directory. fn fills it under another name; without an error it is put in place.
 // With one, the directory is as it was before.
 func fillData(dir string, fn func(part string) error) (err error) {
-	made := missingDirs(dir)
-	defer func() {
-		if err != nil {
-			for _, d := range made {
-				_ = os.Remove(d) // one that is not empty is somebody else's by now
-			}
-		}
-	}()
-	if err := makeDataDir(dir); err != nil {
-		return err
-	}
-	_, locked := os.Stat(filepath.Join(dir, lockFile))
-	release, err := lockData(dir)
+	release, undo, err := takeData(dir)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if err != nil && locked != nil {
-			_ = os.Remove(filepath.Join(dir, lockFile)) // while it is held, so that it is nobody else's
+		if err != nil {
+			undo()
+		} else {
+			release()
 		}
-		release()
 	}()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -183,17 +211,6 @@ func fillData(dir string, fn func(part string) error) (err error) {
 		}
 	}
 	return errors.Join(err, removeDatabase(part))
-}
-
-// missingDirs returns the directories that making one would make, the deepest first.
-func missingDirs(dir string) (out []string) {
-	for {
-		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-			return out
-		}
-		out = append(out, dir)
-		dir = filepath.Dir(dir)
-	}
 }
 
 func copyFile(to, from string) error {

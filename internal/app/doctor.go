@@ -62,6 +62,9 @@ func doctorSettings(cfg Settings) Finding {
 	if len(cfg.UnknownVariables) > 0 {
 		f.State, f.Detail = Note, "no setting has the name "+strings.Join(cfg.UnknownVariables, ", ")
 		f.Fix = "correct the name of the variable, or unset it: it is ignored"
+	} else if unused := cfg.Unused(); len(unused) > 0 {
+		f.State, f.Detail = Note, strings.Join(unused, "; ")
+		f.Fix = "set what it needs, or unset it"
 	}
 	return f
 }

@@ -40,16 +40,15 @@ type Gateway struct {
 // call Run or Close.
 func NewGateway(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Gateway, err error) {
 	g := &Gateway{core: &core{cfg: cfg, log: log}}
+	var undo func()
 	defer func() {
 		if err != nil {
+			g.release = undo
 			err = errors.Join(err, g.Close())
 		}
 	}()
 	if !cfg.Servers() {
-		if err := makeDataDir(cfg.Data); err != nil {
-			return nil, err
-		}
-		if g.release, err = lockData(cfg.Data); err != nil {
+		if g.release, undo, err = takeData(cfg.Data); err != nil {
 			return nil, err
 		}
 	}

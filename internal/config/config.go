@@ -466,6 +466,18 @@ func (c Config) Validate() error {
 	return nameVariables(problems)
 }
 
+// Unused returns a line for each setting that is set and has no effect.
+func (c Config) Unused() (out []string) {
+	var lines []error
+	for _, line := range c.LLM.Unused() {
+		lines = append(lines, errors.New(line))
+	}
+	for _, err := range parts(nameVariables(lines)) {
+		out = append(out, err.Error())
+	}
+	return out
+}
+
 // nameVariables adds to each problem the variables of the settings that it begins with.
 func nameVariables(problems []error) error {
 	variables := map[string]string{}

@@ -46,6 +46,27 @@ func TestEnvironmentWinsOverFile(t *testing.T) {
 	}
 }
 
+// What is set and has no effect is named, with its variable and what it needs.
+func TestUnused(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	if got := c.Unused(); len(got) != 0 {
+		t.Errorf("the defaults have %v", got)
+	}
+	c.LLM.EmbedModel, c.LLM.RerankModel = "bge-m3", "rerank-1"
+	want := []string{
+		"llm.embed_model (SLIPBOX_EMBED_MODEL): is not used: the embedder is local; openai and ollama ask an endpoint",
+		"llm.rerank_model (SLIPBOX_RERANK_MODEL): is not used without rerank_url, the endpoint that orders hits",
+	}
+	if got := c.Unused(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	c.LLM.EmbedProvider, c.LLM.EmbedBaseURL, c.LLM.RerankURL = llm.ProviderOllama, "http://127.0.0.1:11434", "http://127.0.0.1:1"
+	if got := c.Unused(); len(got) != 0 {
+		t.Errorf("what is used is named: %v", got)
+	}
+}
+
 func TestAllProblemsTogether(t *testing.T) {
 	t.Parallel()
 	_, err := Load(Sources{

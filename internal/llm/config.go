@@ -402,6 +402,27 @@ func (c Config) Validate() error {
 	return errors.Join(problems...)
 }
 
+// Unused returns a line for each setting that is set and has no effect, beginning with its name.
+func (c Config) Unused() []string {
+	var out []string
+	if embed := c.embedProvider(); c.EmbedEndpoint() == "" {
+		for setting, set := range map[string]bool{"embed_base_url": c.EmbedBaseURL != "", "embed_model": c.EmbedModel != "", "embed_dim": c.EmbedDim != 0, "embed_api_key": c.EmbedAPIKey != ""} {
+			if set {
+				out = append(out, "llm."+setting+": is not used: the embedder is "+embed+"; "+ProviderOpenAI+" and "+ProviderOllama+" ask an endpoint")
+			}
+		}
+	}
+	if c.RerankURL == "" {
+		for setting, set := range map[string]bool{"rerank_model": c.RerankModel != "", "rerank_api_key": c.RerankAPIKey != ""} {
+			if set {
+				out = append(out, "llm."+setting+": is not used without rerank_url, the endpoint that orders hits")
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // isOpenAI reports whether an address is OpenAI's own, the only one that is known to require a key.
 func isOpenAI(base string) bool {
 	u, err := url.Parse(base)
