@@ -184,7 +184,7 @@ func TestCitationsInOpenAIsForms(t *testing.T) {
 	if got := b.Call(t, "one", "POST", "/v1/responses", `{"input":"Where?","stream":true}`, "Slipbox-Collection", "home"); !strings.Contains(got.Body.String(), "event: error\ndata: {") || strings.Contains(got.Body.String(), "response.completed") {
 		t.Errorf("%s", got.Body)
 	}
-	if log := b.Call(t, "one", "GET", c+"/messages", "").Want(http.StatusOK); log.Length("items") != 0 {
+	if log := b.Call(t, "one", "GET", c+"/messages", "").Want(http.StatusOK); log.Length("items") != 1 || log.Text("items.0.content") != "Where?" {
 		t.Errorf("%s", log.Body)
 	}
 }

@@ -47,6 +47,7 @@ func (r *refusal) Error() string {
 	if r.Detail != nil && *r.Detail != "" {
 		detail = *r.Detail
 	}
+	detail, _, _ = strings.Cut(detail, ": …/") // a route is for programs
 	if r.missesCollection() || r.Status == http.StatusUnauthorized {
 		detail, _, _ = strings.Cut(detail, ";") // what follows is for programs
 	}
@@ -73,7 +74,7 @@ func (r *refusal) Error() string {
 
 // flagOf is the flag that sets a field of a request, where it is called otherwise.
 var flagOf = map[string][]string{
-	"k": {"limit"}, "expand_links": {"links"}, "occurred_at": {"at"}, "tags": {"tag"}, "policy": {"create"}, "at_revision": {"at"}, "revision": {"at"},
+	"k": {"limit"}, "expand_links": {"links"}, "occurred_at": {"at"}, "tags": {"tag"}, "policy": {"create"}, headerCreate: {"create"}, "at_revision": {"at"}, "revision": {"at"},
 	"ttl_seconds": {"ttl"}, "agent": {"owner"}, "min_age_seconds": {"min-age"}, "kinds.0": {"kind"}, "events.0": {"event"},
 }
 
