@@ -240,6 +240,27 @@ func TestBrokenProfiles(t *testing.T) {
 	}
 }
 
+// A first note that is refused creates no memory of the user; one that is not does.
+func TestRefusedFirstNote(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.login(t)
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"add", "--user", "first", "--create", "mem0", "--expires-at", "2001-01-01T00:00:00Z", "x"}, 1, "--expires-at"},
+		{[]string{"search", "--user", "first", "x"}, 3, `of user "first"`},
+		{[]string{"add", "--user", "first", "--create", "none", "x"}, 0, ""},
+		{[]string{"search", "--user", "first", "x"}, 0, ""},
+	} {
+		if _, problems, code := p.runIn(t, nil, "", tt.args...); code != tt.code || !strings.Contains(problems, tt.want) {
+			t.Errorf("%v: exit %d: %s", tt.args, code, problems)
+		}
+	}
+}
+
 // A mistake is answered with its fix and an exit code for its kind.
 func TestErrorsNameTheFix(t *testing.T) {
 	t.Parallel()

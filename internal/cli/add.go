@@ -121,7 +121,8 @@ func (c *cli) content(ctx context.Context, args []string, what string) (string, 
 	return text, nil
 }
 
-// create calls send. With a policy, it creates the collection that does not exist, and calls send again.
+// create calls send. With a policy, it creates the collection that does not exist, and calls send again. Where ids of an application name
+// the collection, a request that can creates it itself: one that is refused creates none.
 func (c *cli) create(ctx context.Context, to *client, policy string, send func() error) error {
 	err := send()
 	refused, ok := errors.AsType[*refusal](err)
@@ -135,6 +136,14 @@ func (c *cli) create(ctx context.Context, to *client, policy string, send func()
 	if policy == "" {
 		c.suggest(ctx, to, refused)
 		return err
+	}
+	if len(ids) > 0 {
+		to.policy = policy
+		err := send()
+		to.policy = ""
+		if refused, ok := errors.AsType[*refusal](err); !ok || !refused.missesCollection() {
+			return err
+		}
 	}
 	r := creating(ids, policy)
 	if len(ids) == 0 {

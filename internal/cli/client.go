@@ -45,6 +45,7 @@ type client struct {
 	patience   time.Duration // how long after an answer a gateway that is away is asked again, however often; 0: it is not
 	answered   time.Time     // when it answered last; zero: never
 	status     int           // of the last answer
+	policy     string        // of the collection that requests create; "": they create none
 }
 
 func transport() http.RoundTripper {
@@ -106,6 +107,9 @@ func (c *client) do(ctx context.Context, r request) (*http.Response, error) {
 		r.Header = http.Header{}
 	}
 	r.Header.Set("User-Agent", "slipbox/"+build.Current().Version)
+	if c.policy != "" {
+		r.Header.Set(headerCreate, c.policy)
+	}
 
 	harmless := r.Repeatable || r.Method != http.MethodPost || r.Header.Get("Idempotency-Key") != ""
 	for {
