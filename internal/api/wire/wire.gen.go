@@ -5209,8 +5209,8 @@ type ChatParams struct {
 	// it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 
-	// IdempotencyKey Makes the request safe to repeat for 24 hours.
-	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+	// IdempotencyKey Stores the exchange once for 24 hours. The reply is written again, so clients send none of their own.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
 // CloneCollectionParams defines parameters for CloneCollection.

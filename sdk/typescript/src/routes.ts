@@ -17,7 +17,6 @@ export const KEYED: ReadonlySet<string> = new Set([
   '/v1/blocks/{block}/redo',
   '/v1/collections/{collection}/step',
   '/v1/collections/{collection}/events',
-  '/v1/collections/{collection}/chat',
   '/v1/collections/{collection}/notes',
   '/v1/collections/{collection}/notes/bulk',
   '/v1/collections/{collection}/notes/{note}/restore',

@@ -11952,8 +11952,8 @@ export interface operations {
                  *     it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
-                /** @description Makes the request safe to repeat for 24 hours. */
-                "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
+                /** @description Stores the exchange once for 24 hours. The reply is written again, so clients send none of their own. */
+                "Idempotency-Key"?: string;
             };
             path: {
                 /**
