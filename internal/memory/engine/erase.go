@@ -28,15 +28,13 @@ func (e *Engine) RunErase(ctx context.Context, s tenant.Scope, job memory.Job) e
 	if err != nil {
 		return err
 	}
-	visible := map[uuid.UUID]bool{}
+	what := memory.Erasing{Notes: slices.Clone(p.Notes)}
 	for i := range shown {
 		if shown[i].Provenance.Stale {
 			return &fault.Error{Code: fault.Unavailable, Message: "a summary is not made again yet", RetryAfter: time.Second}
 		}
-		visible[shown[i].ID] = true
-	}
-	var what memory.Erasing
-	for i := range shown {
+		what.Past = append(what.Past, shown[i].ID)
+		what.Notes = slices.DeleteFunc(what.Notes, func(id uuid.UUID) bool { return id == shown[i].ID })
 		past, err := e.store.History(ctx, s, v, shown[i].ID, 0, 0)
 		if err != nil {
 			return err
@@ -49,13 +47,6 @@ func (e *Engine) RunErase(ctx context.Context, s tenant.Scope, job memory.Job) e
 				next.Layer, next.From = past[k].Note.Layer, past[k].Note.From
 			}
 			what.Kept = append(what.Kept, next)
-		}
-	}
-	for _, id := range p.Notes {
-		if visible[id] {
-			what.Past = append(what.Past, id)
-		} else {
-			what.Notes = append(what.Notes, id)
 		}
 	}
 	_, err = e.store.EraseNotes(ctx, s, job.Collection, what, memory.AuditEntry{Action: "note.erase", Target: job.Collection.String()})

@@ -418,6 +418,10 @@ func TestEraseForgotten(t *testing.T) {
 			w.drain()
 			w.chat(w.c.ID, "Yuki", 2, "I booked a trip to Tromso.", "Noted.")
 			w.drain()
+			day := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(100)) // which was recalled, and stays
+			if err := w.store.AddUsage(t.Context(), w.s, w.view(w.c.ID), []memory.UsageDelta{{Note: day.ID, Accesses: 1, LastAccess: w.now()}}); err != nil {
+				t.Fatal(err)
+			}
 			w.act("forget", "", `{"mode":"threshold"}`, true)
 			w.drain()
 			if n := w.keyed(w.c.ID, memory.KindSummary, "overall"); len(w.traces(w.c.ID, "lindau")) == 0 || strings.Contains(n.Content, "Lindau") {

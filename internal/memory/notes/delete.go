@@ -63,8 +63,7 @@ func (n *Service) deleteNote(ctx context.Context, s tenant.Scope, c *memory.Coll
 		}
 		var hidden, again []uuid.UUID
 		if e.influence != nil {
-			f := finder{n: n, s: s, v: v, c: c}
-			if hidden, again, err = f.derived(ctx, e.influence, e.id); err != nil {
+			if hidden, again, err = (&finder{n: n, s: s, v: v, c: c}).derived(ctx, e.influence, e.id); err != nil {
 				return Deleted{}, err
 			}
 		}

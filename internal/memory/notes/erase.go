@@ -44,7 +44,8 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 	if err != nil {
 		return Erasure{}, err
 	}
-	if err := n.checkErasable(ctx, s, &c, id); err != nil {
+	f, past, err := n.erasable(ctx, s, &c, id)
+	if err != nil {
 		return Erasure{}, err
 	}
 	tree, err := n.withForks(ctx, s, c)
@@ -53,7 +54,7 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 	}
 	var out Erasure
 	changes := make([]change, len(tree))
-	x, err := n.influenceOf(ctx, s, &c, id, sources)
+	x, err := f.influenceOf(ctx, id, past, sources)
 	if err != nil {
 		return Erasure{}, err
 	}
@@ -76,9 +77,7 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 		if changes[i], err = n.changeOf(ctx, s, &tree[i], id, x); err != nil {
 			return out, err
 		}
-		for _, said := range changes[i].said {
-			out.Said = appendNew(out.Said, said)
-		}
+		out.Said = appendNew(out.Said, changes[i].said...)
 	}
 	if !slices.Contains(changes[0].gone, id) {
 		changes[0].gone = append(changes[0].gone, id)
@@ -168,47 +167,34 @@ func (n *Service) heldBy(ctx context.Context, s tenant.Scope, here *memory.View,
 	return chosen(&shown[0])
 }
 
-// checkErasable finds out whether a note can be erased where it is.
-func (n *Service) checkErasable(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID) error {
-	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
-	if err != nil {
-		return err
+// erasable returns the versions of a note that can be erased where it is.
+func (n *Service) erasable(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID) (f finder, past []memory.HistoryEntry, err error) {
+	if f, err = n.find(ctx, s, c); err != nil {
+		return f, nil, err
 	}
-	past, err := n.store.History(ctx, s, v, id, 0, 0)
-	if err != nil {
-		return err
-	}
+	past, err = f.n.store.History(ctx, s, f.v, id, 0, 0)
 	for i := range past {
 		if past[i].Note.Layer != c.ID {
-			return fault.New(fault.Conflict, "the note is of the collection %s, which this one was forked from; erase it there", past[i].Note.Layer)
+			return f, nil, fault.New(fault.Conflict, "the note is of the collection %s, which this one was forked from; erase it there", past[i].Note.Layer)
 		}
 		if err := block.CheckNote(past[i].Note.Kind); err != nil {
-			return err
+			return f, nil, err
 		}
 	}
-	return nil
+	return f, past, err
 }
 
 // influenceOf returns the influence of a note, and of those that are deleted as its sources, of which nothing is known but where it begins.
-func (n *Service) influenceOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, sources Sources) (*influence, error) {
-	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
-	if err != nil {
-		return nil, err
-	}
-	past, err := n.store.History(ctx, s, v, id, 0, 0)
-	if err != nil {
-		return nil, err
-	}
+func (f *finder) influenceOf(ctx context.Context, id uuid.UUID, past []memory.HistoryEntry, sources Sources) (x *influence, err error) {
 	of := []uuid.UUID{id}
 	if sources == DeleteSources || past[0].Note.Deleted {
 		for i := range past {
 			of = append(of, past[i].Note.Provenance.Sources...)
 		}
 	}
-	f := finder{n: n, s: s, v: v, c: c}
-	x := influence{trails: map[uuid.UUID]*trail{}, changesets: map[place]*evolution{}, since: map[place]memory.Revision{}}
+	x = &influence{trails: map[uuid.UUID]*trail{}, changesets: map[place]*evolution{}, since: map[place]memory.Revision{}}
 	x.begin, err = f.begin(ctx, of)
-	return &x, err
+	return x, err
 }
 
 // withForks returns a collection and the forks below it that the scope reaches, each after what it reads.
@@ -255,9 +241,7 @@ type logged struct {
 // makeAgain adds notes that their policy makes again.
 func (x *change) makeAgain(ids []uuid.UUID) {
 	x.keepCurrent(ids)
-	for _, id := range ids {
-		x.again = appendNew(x.again, id)
-	}
+	x.again = appendNew(x.again, ids...)
 }
 
 // changeOf returns what goes with a note that was deleted: all that its latest deletion changed, and what was derived from
@@ -265,32 +249,27 @@ func (x *change) makeAgain(ids []uuid.UUID) {
 // expired: then it is what was derived from the note, and what says the same. Only what was written from it, if the note is visible, or
 // was deleted elsewhere.
 func (n *Service) changeOf(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, x *influence) (change, error) {
-	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	f, err := n.find(ctx, s, c)
 	if err != nil {
 		return change{}, err
 	}
-	f := finder{n: n, s: s, v: v, c: c}
 	var out change
-	past, err := n.store.History(ctx, s, v, id, 0, 0)
-	switch {
-	case fault.Is(err, fault.NotFound):
-	case err != nil:
+	past, err := f.history(ctx, id)
+	if err == nil && len(past) > 0 && past[0].Note.Deleted && past[0].Note.Layer == c.ID {
+		out, err = f.erasedWith(ctx, id, past, x)
+	}
+	if err != nil {
 		return out, err
-	case past[0].Note.Deleted && past[0].Note.Layer == c.ID:
-		if out, err = f.erasedWith(ctx, id, past, x); err != nil {
-			return out, err
-		}
 	}
 	out.keepCurrent(x.touched)
 	out.makeAgain(x.stale)
 	err = f.keep(ctx, id, past, &out, x)
-	out.at = v.At
+	out.at = f.v.At
 	return out, err
 }
 
 // erasedWith returns what goes with a note that was deleted in the finder's collection, and has a history there.
 func (f *finder) erasedWith(ctx context.Context, id uuid.UUID, past []memory.HistoryEntry, x *influence) (change, error) {
-	n, s, v := f.n, f.s, f.v
 	l, err := f.logOf(ctx, past, x)
 	if err != nil {
 		return change{}, err
@@ -299,10 +278,7 @@ func (f *finder) erasedWith(ctx context.Context, id uuid.UUID, past []memory.His
 	sessions := false
 	set := &past[0].Changeset
 	if set.Cause == memory.CauseDelete && set.Trigger == id {
-		for _, id := range l.deleted {
-			out.gone = appendNew(out.gone, id)
-		}
-		out.gone = withDerived(out.gone, l.derived)
+		out.gone = withDerived(appendNew(out.gone, l.deleted...), l.derived)
 		out.change(l.changed)
 		sessions = true
 	} else {
@@ -310,7 +286,7 @@ func (f *finder) erasedWith(ctx context.Context, id uuid.UUID, past []memory.His
 		if err := f.changedWith(ctx, &l, &out); err != nil {
 			return out, err
 		}
-		if out.said, err = n.stored(ctx, s, v, l.sources); err != nil {
+		if out.said, err = f.stored(ctx, l.sources); err != nil {
 			return out, err
 		}
 	}
@@ -320,11 +296,9 @@ func (f *finder) erasedWith(ctx context.Context, id uuid.UUID, past []memory.His
 	if err != nil {
 		return out, err
 	}
-	for _, id := range pages {
-		out.past = appendNew(out.past, id)
-	}
+	out.past = appendNew(out.past, pages...)
 	// What is visible stays, with its current version: it has other sources, or was made again or restored since.
-	shown, err := n.store.Notes(ctx, s, v, out.gone, memory.ReadOptions{})
+	shown, err := f.n.store.Notes(ctx, f.s, f.v, out.gone, memory.ReadOptions{})
 	out.change(shown)
 	out.gone = slices.DeleteFunc(out.gone, func(id uuid.UUID) bool { return slices.ContainsFunc(shown, isNote(id)) })
 	return out, err
@@ -349,20 +323,13 @@ func isNote(id uuid.UUID) func(memory.Note) bool {
 
 // logOf returns what the log has for a note that was deleted, whose history is given.
 func (f *finder) logOf(ctx context.Context, past []memory.HistoryEntry, x *influence) (logged, error) {
-	l := logged{at: past[0].Note.From, derived: map[uuid.UUID][]uuid.UUID{}}
+	l := logged{at: past[0].Note.From}
 	for i := range past {
-		for _, source := range past[i].Note.Provenance.Sources {
-			l.sources = appendNew(l.sources, source)
-		}
+		l.sources = appendNew(l.sources, past[i].Note.Provenance.Sources...)
 	}
-	t, err := x.read(ctx, f, 0)
-	if err != nil {
+	var err error
+	if l.derived, err = x.derivedIn(ctx, f, f.v.Layers[:1]); err != nil {
 		return l, err
-	}
-	for source, of := range t.derived {
-		for _, v := range of {
-			l.derived[source] = append(l.derived[source], v.Note)
-		}
 	}
 	err = f.n.store.LogBegun(ctx, f.s, f.v.Upto(l.at), l.at-1, nil, "", func(r memory.LogRow) error {
 		if r.Note.Deleted {
@@ -376,13 +343,14 @@ func (f *finder) logOf(ctx context.Context, past []memory.HistoryEntry, x *influ
 }
 
 // stored returns those of some notes of which there is a version.
-func (n *Service) stored(ctx context.Context, s tenant.Scope, v memory.View, notes []uuid.UUID) (out []uuid.UUID, err error) {
+func (f *finder) stored(ctx context.Context, notes []uuid.UUID) (out []uuid.UUID, err error) {
 	for _, id := range notes {
-		_, err := n.store.History(ctx, s, v, id, 0, 1)
-		if err == nil {
-			out = append(out, id)
-		} else if !fault.Is(err, fault.NotFound) {
+		past, err := f.history(ctx, id)
+		if err != nil {
 			return nil, err
+		}
+		if len(past) > 0 {
+			out = append(out, id)
 		}
 	}
 	return out, nil
@@ -391,9 +359,7 @@ func (n *Service) stored(ctx context.Context, s tenant.Scope, v memory.View, not
 // withDerived appends what was derived from notes, also indirectly; derived has what each note is a source of.
 func withDerived(notes []uuid.UUID, derived map[uuid.UUID][]uuid.UUID) []uuid.UUID {
 	for i := 0; i < len(notes); i++ {
-		for _, of := range derived[notes[i]] {
-			notes = appendNew(notes, of)
-		}
+		notes = appendNew(notes, derived[notes[i]]...)
 	}
 	return notes
 }
@@ -481,11 +447,7 @@ func (f *finder) keep(ctx context.Context, id uuid.UUID, erased []memory.History
 		return err
 	}
 	c.since = min(begin, by.begin)
-	type note struct {
-		past  []memory.HistoryEntry
-		again bool
-	}
-	var all []note
+	var all [][]memory.HistoryEntry
 	for _, id := range x.past {
 		past, err := f.n.store.History(ctx, f.s, f.v, id, 0, 0)
 		if fault.Is(err, fault.NotFound) {
@@ -497,11 +459,11 @@ func (f *finder) keep(ctx context.Context, id uuid.UUID, erased []memory.History
 		if len(c.takenFrom(past)) > 0 { // what was derived from it may say that, too
 			c.since = min(c.since, past[len(past)-1].Note.From-1)
 		}
-		all = append(all, note{past, slices.Contains(x.again, id)})
+		all = append(all, past)
 	}
 	var changed []memory.Note
-	for i := range all {
-		same, other, err := c.clean(ctx, all[i].past, all[i].again)
+	for _, past := range all {
+		same, other, err := c.clean(ctx, past, slices.Contains(x.again, past[0].Note.ID))
 		if err != nil {
 			return err
 		}
@@ -603,15 +565,7 @@ func (n *Service) eraseChange(ctx context.Context, s tenant.Scope, c *memory.Col
 		return err
 	}
 	out.Versions, out.Jobs, out.Reviews = out.Versions+erased.Versions, out.Jobs+erased.Jobs, out.Reviews+erased.Reviews
-	for _, layer := range erased.Layers {
-		out.Layers = appendNew(out.Layers, layer)
-	}
-	for _, id := range x.gone {
-		out.Gone = appendNew(out.Gone, id)
-	}
-	for _, id := range x.past {
-		out.Rewritten = appendNew(out.Rewritten, id)
-	}
+	out.Layers, out.Gone, out.Rewritten = appendNew(out.Layers, erased.Layers...), appendNew(out.Gone, x.gone...), appendNew(out.Rewritten, x.past...)
 	if len(x.again) == 0 {
 		return nil
 	}
@@ -629,9 +583,12 @@ func (n *Service) eraseChange(ctx context.Context, s tenant.Scope, c *memory.Col
 	return err
 }
 
-func appendNew(list []uuid.UUID, id uuid.UUID) []uuid.UUID {
-	if slices.Contains(list, id) {
-		return list
+// appendNew appends ids that are not there yet.
+func appendNew(list []uuid.UUID, ids ...uuid.UUID) []uuid.UUID {
+	for _, id := range ids {
+		if !slices.Contains(list, id) {
+			list = append(list, id)
+		}
 	}
-	return append(list, id)
+	return list
 }

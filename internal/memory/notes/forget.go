@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/graph"
@@ -67,6 +68,21 @@ type finder struct {
 
 	supports []memory.Kind // that go with the last of their sources
 	x        *influence    // of an erasure; nil: none
+}
+
+// find returns a finder for what a collection shows.
+func (n *Service) find(ctx context.Context, s tenant.Scope, c *memory.Collection) (finder, error) {
+	v, err := n.store.OpenView(ctx, s, c.ID.String(), memory.At{})
+	return finder{n: n, s: s, v: v, c: c}, err
+}
+
+// history returns the versions of a note, newest first; none if there is none.
+func (f *finder) history(ctx context.Context, id uuid.UUID) ([]memory.HistoryEntry, error) {
+	past, err := f.n.store.History(ctx, f.s, f.v, id, 0, 0)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	return past, err
 }
 
 // consequencesOf finds what the deletion of a note changes. Of a note that is not visible, only what it has written into others is
@@ -140,9 +156,7 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 			out.edits = append(out.edits, written.edits[i])
 		}
 	}
-	for _, id := range told {
-		out.said = appendNew(out.said, id)
-	}
+	out.said = appendNew(out.said, told...)
 	return out, err
 }
 

@@ -274,14 +274,15 @@ func isEvolution(c *memory.Changeset) bool {
 func (f *finder) begin(ctx context.Context, ids []uuid.UUID) (at memory.Revision, err error) {
 	at = f.v.At
 	for _, id := range ids {
-		past, err := f.n.store.History(ctx, f.s, f.v, id, 0, 0)
-		if fault.Is(err, fault.NotFound) {
-			continue
+		past, err := f.history(ctx, id)
+		for _, first := range past[max(0, len(past)-1):] {
+			if at = min(at, first.Note.From-1); first.Note.Layer != f.c.ID {
+				return 0, nil
+			}
 		}
-		if err != nil || past[len(past)-1].Note.Layer != f.c.ID {
+		if err != nil {
 			return 0, err
 		}
-		at = min(at, past[len(past)-1].Note.From-1)
 	}
 	return at, nil
 }
@@ -388,8 +389,8 @@ func (x *influence) toldOf(ctx context.Context, note uuid.UUID) (out description
 		if t.f == nil || x.since[place{layer: layer, note: note}] == 0 {
 			continue
 		}
-		past, err := t.f.n.store.History(ctx, t.f.s, t.f.v, note, 0, 0)
-		if err != nil && !fault.Is(err, fault.NotFound) {
+		past, err := t.f.history(ctx, note)
+		if err != nil {
 			return out, err
 		}
 		for i := range past {
@@ -637,22 +638,31 @@ func (f *finder) learnedFrom(ctx context.Context, kinds []memory.Kind, from []uu
 	}), err
 }
 
-// derived returns what any version of the view was derived from a note, also indirectly: the notes that are not visible, and the summaries,
-// profiles and sessions that are.
-func (f *finder) derived(ctx context.Context, x *influence, id uuid.UUID) (hidden, shown []uuid.UUID, err error) {
-	from := map[uuid.UUID][]uuid.UUID{}
-	for i, l := range f.v.Layers {
+// derivedIn returns what the first layers of the finder's view have of each note as a source, since the influence began.
+func (x *influence) derivedIn(ctx context.Context, f *finder, layers []memory.Layer) (map[uuid.UUID][]uuid.UUID, error) {
+	out := map[uuid.UUID][]uuid.UUID{}
+	for i, l := range layers {
 		t, err := x.read(ctx, f, i)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for source, of := range t.derived {
 			for _, v := range of {
 				if v.From <= l.Bound {
-					from[source] = append(from[source], v.Note)
+					out[source] = append(out[source], v.Note)
 				}
 			}
 		}
+	}
+	return out, nil
+}
+
+// derived returns what any version of the view was derived from a note, also indirectly: the notes that are not visible, and the summaries,
+// profiles and sessions that are.
+func (f *finder) derived(ctx context.Context, x *influence, id uuid.UUID) (hidden, shown []uuid.UUID, err error) {
+	from, err := x.derivedIn(ctx, f, f.v.Layers)
+	if err != nil {
+		return nil, nil, err
 	}
 	all := withDerived([]uuid.UUID{id}, from)
 	visible, err := f.n.store.Notes(ctx, f.s, f.v, all, memory.ReadOptions{})
@@ -669,16 +679,11 @@ func (f *finder) derived(ctx context.Context, x *influence, id uuid.UUID) (hidde
 
 // last returns the newest version of a note that is not visible; nil: there is none.
 func (f *finder) last(ctx context.Context, id uuid.UUID) (*memory.Note, error) {
-	past, err := f.n.store.History(ctx, f.s, f.v, id, 0, 0)
-	if err != nil && !fault.Is(err, fault.NotFound) {
-		return nil, err
+	past, err := f.history(ctx, id)
+	if i := slices.IndexFunc(past, func(h memory.HistoryEntry) bool { return !h.Note.Deleted }); i >= 0 {
+		return &past[i].Note, err
 	}
-	for i := range past {
-		if !past[i].Note.Deleted {
-			return &past[i].Note, nil
-		}
-	}
-	return nil, nil //nolint:nilnil // there is none
+	return nil, err
 }
 
 // retired returns the edges of the collection. It adds to what goes the facts that a decision has retired and that nothing else supports:
@@ -746,11 +751,8 @@ func (f *finder) edges(ctx context.Context) (edges []memory.Link, from map[uuid.
 
 // retiredFrom returns what a fact was derived from that a decision has retired; ok is false for all others.
 func (f *finder) retiredFrom(ctx context.Context, id uuid.UUID) (of []uuid.UUID, ok bool, err error) {
-	past, err := f.n.store.History(ctx, f.s, f.v, id, 0, 2)
-	if fault.Is(err, fault.NotFound) || err == nil && (len(past) < 2 || !past[0].Note.Deleted || past[1].Note.Kind != memory.KindFact) {
-		return nil, false, nil
-	}
-	if err != nil {
+	past, err := f.history(ctx, id)
+	if err != nil || len(past) < 2 || !past[0].Note.Deleted || past[1].Note.Kind != memory.KindFact {
 		return nil, false, err
 	}
 	cause := past[0].Changeset.Cause

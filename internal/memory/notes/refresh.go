@@ -91,9 +91,7 @@ func (d *derivation) also(ids []uuid.UUID) {
 	if d.policy == nil {
 		return
 	}
-	for _, id := range ids {
-		d.ids = appendNew(d.ids, id)
-	}
+	d.ids = appendNew(d.ids, ids...)
 	slices.SortFunc(d.ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 }
 
