@@ -1,6 +1,7 @@
 package analyst
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -69,9 +70,20 @@ func undated(fact string) string {
 	return text.Fold(oneLine(q.String()))
 }
 
-// summarize chooses the memories or the steps that say most, as they are, in their order.
+// summarize chooses the memories or the steps that say most, as they are: steps in their order, dated quotations by the day, the newest
+// first. Nothing is retired without a model, so the later of two that contradict each other is read first, and cut last.
 func summarize(in mem0.SummarizeInput) mem0.Summary {
-	return mem0.Summary{Summary: summaryOfWhole(memoriesOf(&in), in.Chars)}
+	all := memoriesOf(&in)
+	slices.SortStableFunc(all, func(a, b string) int { return strings.Compare(dayOf(a), dayOf(b)) })
+	chosen := wholeOf(all, in.Chars)
+	slices.SortStableFunc(chosen, func(a, b string) int { return strings.Compare(dayOf(b), dayOf(a)) })
+	return mem0.Summary{Summary: strings.Join(chosen, " ")}
+}
+
+// dayOf returns the day of a quotation; "" without one.
+func dayOf(memory string) string {
+	q, _ := quote.Parse(memory)
+	return q.Day
 }
 
 // memoriesOf returns what a summary chooses from: the memories, or the old summary without what was removed and with

@@ -149,20 +149,23 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestSummarize: a summary takes memories whole and in order; a changed one loses what was removed.
+// TestSummarize: a summary takes memories whole, the newest first, and steps in order; a changed one loses what was removed.
 func TestSummarize(t *testing.T) {
 	t.Parallel()
 	dog, cats, home := "Nora, 2026-06-01: “We had a dog. He died.”", "Nora, 2026-06-02: “Two cats now, Biscuit and Plum.”", "Nora, 2026-06-03: “I live in Berlin.”"
 	all := summarize(mem0.SummarizeInput{Memories: []string{dog, cats, home}, Chars: 2000}).Summary
-	if want := dog + " " + cats + " " + home; all != want {
+	if want := home + " " + cats + " " + dog; all != want {
 		t.Errorf("%q, want %q", all, want)
 	}
 	if got := summarize(mem0.SummarizeInput{Memories: []string{dog, cats, home}, Chars: 100}).Summary; len([]rune(got)) > 100 || !strings.HasSuffix(got, "”") {
 		t.Errorf("within 100 characters %q", got)
 	}
 	moved := "Nora, 2026-06-09: “I moved to Bern.”"
-	if got, want := summarize(mem0.SummarizeInput{Old: all, Changes: []string{"- " + home, "+ " + moved}, Chars: 2000}).Summary, dog+" "+cats+" "+moved; got != want {
+	if got, want := summarize(mem0.SummarizeInput{Old: all, Changes: []string{"- " + home, "+ " + moved}, Chars: 2000}).Summary, moved+" "+cats+" "+dog; got != want {
 		t.Errorf("after a change %q, want %q", got, want)
+	}
+	if got := summarize(mem0.SummarizeInput{Memories: []string{"The kiln was lit.", "The glaze was mixed."}}).Summary; got != "The kiln was lit. The glaze was mixed." {
+		t.Errorf("steps: %q", got)
 	}
 }
 

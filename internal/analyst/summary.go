@@ -40,13 +40,13 @@ func summaryBy(worth map[string]float64, sentences []string, chars int) string {
 	return join(chosen)
 }
 
-// summaryOfWhole joins the texts that say most, each whole, within so many characters, in their order.
-func summaryOfWhole(texts []string, chars int) string {
+// wholeOf returns the texts that say most, each whole, within so many characters, in their order; a summary if each is longer.
+func wholeOf(texts []string, chars int) []string {
 	chars = cmp.Or(max(chars, 0), defaultChars)
 	if chosen := fitting(ranked(nil, texts), chars); len(chosen) > 0 {
-		return strings.Join(chosen, " ")
+		return chosen
 	}
-	return summary(texts, chars)
+	return []string{summary(texts, chars)}
 }
 
 // fitting returns the first of ranked sentences that fit in so many characters, in the order in which they were said.

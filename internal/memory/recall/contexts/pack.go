@@ -104,6 +104,7 @@ func (p *packer) recalled() []uuid.UUID {
 
 // placeHits adds the hits that fit. When none does, it adds a part of the first one.
 func (p *packer) placeHits(ctx context.Context, hits []Hit) error {
+	hits = statementsFirst(hits)
 	for _, h := range hits {
 		p.ask(h)
 	}
@@ -121,6 +122,32 @@ func (p *packer) placeHits(ctx context.Context, hits []Hit) error {
 	return nil
 }
 
+// statementsFirst moves facts that are about the same thing before the messages that they come from, which say it again: facts are shown
+// together, the newest first, and messages in the order of their conversation.
+func statementsFirst(hits []Hit) []Hit {
+	from := map[uuid.UUID][]Hit{}
+	for _, h := range hits {
+		if h.About != uuid.Nil && memory.IsStatement(h.Note) {
+			for _, id := range h.Note.Provenance.Sources {
+				from[id] = append(from[id], h)
+			}
+		}
+	}
+	if len(from) == 0 {
+		return hits
+	}
+	out, seen := make([]Hit, 0, len(hits)), map[uuid.UUID]bool{}
+	for _, h := range hits {
+		for _, s := range append(slices.Clone(from[h.Note.ID]), h) {
+			if !seen[s.Note.ID] {
+				seen[s.Note.ID] = true
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
 // placeList adds the hits that fit, and returns how many. With shares, those that have no room in their share are
 // returned as later, in their order.
 func (p *packer) placeList(ctx context.Context, hits []Hit, shares bool) (placed int, later []Hit, err error) {
@@ -133,7 +160,7 @@ func (p *packer) placeList(ctx context.Context, hits []Hit, shares bool) (placed
 			return 0, nil, fault.Wrap(err, fault.Timeout, "the context was not ready in time")
 		}
 		words := normalizeWords(h.Note.Content)
-		if memory.IsToolTraffic(h.Note) || strings.TrimSpace(visibleText(h.Note.Content)) == "" || p.isShown(h.Note, words) && (p.isItem(h.Note) || !p.isAnswered(h.Note)) {
+		if memory.IsToolTraffic(h.Note) || strings.TrimSpace(visibleText(h.Note.Content)) == "" || p.isShown(h, words) && (p.isItem(h.Note) || !p.isAnswered(h.Note)) {
 			continue
 		}
 		it := p.newHit(h)
@@ -201,7 +228,7 @@ func (p *packer) placeAnswer(it *item, limit int) (bool, error) {
 	fits, err := p.placeHit(it, limit)
 	turn, by := exchangeOf(it.note)
 	q, asked := p.asked[turn]
-	if !fits || err != nil || !asked || by != memory.RoleAssistant || p.isItem(q.Note) || !p.isShown(q.Note, normalizeWords(q.Note.Content)) {
+	if !fits || err != nil || !asked || by != memory.RoleAssistant || p.isItem(q.Note) || !p.isShown(q, normalizeWords(q.Note.Content)) {
 		return fits, err
 	}
 	if fits, err = p.placeHit(p.newHit(q), limit); !fits {
@@ -210,15 +237,18 @@ func (p *packer) placeAnswer(it *item, limit int) (bool, error) {
 	return fits, err
 }
 
-// isShown reports whether the context says what a hit says. A hit that it has anyway is noted as found.
-func (p *packer) isShown(n *memory.Note, words string) bool {
+// isShown reports whether the context says what a hit says. A hit that it has anyway is noted as found. Among facts about the same thing,
+// each is shown, also what a message says: the older one alone would be read as what holds.
+func (p *packer) isShown(h Hit, words string) bool {
+	n := h.Note
 	if p.fixedNotes[n.ID] {
 		if !slices.Contains(p.foundFixed, n.ID) {
 			p.foundFixed = append(p.foundFixed, n.ID)
 		}
 		return true
 	}
-	return p.isSaid(words) || p.isDerivedFromShown(n)
+	together := h.About != uuid.Nil && memory.IsStatement(n)
+	return p.isSaid(words) || !together && p.isDerivedFromShown(n)
 }
 
 // share returns the tokens that are left of the share of a hit's kind; nil if it may take any.

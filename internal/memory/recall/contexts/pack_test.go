@@ -356,6 +356,40 @@ func TestQuotationsShowTheirDateOnce(t *testing.T) {
 	}
 }
 
+// Facts about the same thing are together, the newest first, also where the messages that they quote were found before them, or one of
+// these is among the recent ones.
+func TestFactsAboutTheSameAreTogether(t *testing.T) {
+	t.Parallel()
+	said := []contexts.Hit{hit(memory.KindMessage, 1, "I live in Rotterdam, near the harbor."), hit(memory.KindMessage, 2, "I live in Copenhagen now, in a small flat.")}
+	var facts []contexts.Hit
+	for i := range said {
+		f := hit(memory.KindFact, i+1, "Nora: “"+said[i].Note.Content+"”")
+		f.Note.Provenance.Sources = []uuid.UUID{said[i].Note.ID}
+		facts = append(facts, f)
+	}
+	for _, h := range [][]contexts.Hit{facts, said} {
+		for i := range h {
+			h[i].About = said[1].Note.ID
+		}
+	}
+	other := hit(memory.KindFact, 3, "Nora: “My sister plays the cello.”")
+	for name, r := range map[string]contexts.Request{
+		"messages first":    {Hits: []contexts.Hit{said[1], said[0], facts[1], facts[0], other}},
+		"one of each first": {Hits: []contexts.Hit{said[1], facts[0], said[0], facts[1], other}},
+		"recent":            {Hits: []contexts.Hit{facts[1], facts[0], said[0], other}, Recent: []memory.Note{*said[1].Note}},
+	} {
+		r.Query, r.Budget, r.Encoding, r.Order = "Where do I live?", 500, search.Encodings()[0], contexts.OrderTime
+		out, err := contexts.Write(t.Context(), &r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		newer, older := strings.Index(out.Text, "Nora: “I live in Copenhagen"), strings.Index(out.Text, "I live in Rotterdam")
+		if newer < 0 || older < newer || strings.Count(out.Text, "Rotterdam") != 1 || strings.Contains(out.Text[newer:older], "cello") {
+			t.Errorf("%s:\n%s", name, out.Text)
+		}
+	}
+}
+
 // An answer is shown with its question, or not at all: also when the question repeats what the dialogue, a fact or another exchange says,
 // in any order of the hits, and among the recent messages. A budget without room for any hit shows the beginning of the best one.
 func TestAnswerHasItsQuestion(t *testing.T) {
@@ -380,7 +414,6 @@ func TestAnswerHasItsQuestion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r.Query, r.Encoding, r.Order = "shade", search.Encodings()[0], contexts.OrderTime
-			whole := false
 			for r.Budget = 80; r.Budget <= 600; r.Budget += 20 {
 				out, err := contexts.Write(t.Context(), &r)
 				if err != nil {
@@ -391,7 +424,7 @@ func TestAnswerHasItsQuestion(t *testing.T) {
 				}
 				if answer := shows(a2.Note.ID); answer && !shows(q2.Note.ID) && r.Hits != nil {
 					t.Fatalf("%d tokens show an answer alone:\n%s", r.Budget, out.Text)
-				} else if whole = answer && shows(q2.Note.ID); r.Budget == 600 && !whole {
+				} else if r.Budget == 600 && (!answer || !shows(q2.Note.ID)) {
 					t.Fatalf("not all is shown:\n%s", out.Text)
 				}
 			}
