@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -154,11 +155,14 @@ func NewProbe(v []float32) *Probe {
 
 // Cosines returns the cosine with each of some vectors; 0 where it is undefined.
 func (p *Probe) Cosines(others []Measured) []float64 {
+	return p.AppendCosines(make([]float64, 0, len(others)), others)
+}
+
+// AppendCosines appends what Cosines returns.
+func (p *Probe) AppendCosines(out []float64, others []Measured) []float64 {
 	const group = 4 // sums that do not wait for each other, each in the order of the components
-	out := make([]float64, len(others))
-	for from := 0; from < len(others); from += group {
+	for some := range slices.Chunk(others, group) {
 		var of [group][]float32
-		some := others[from:min(from+group, len(others))]
 		for i := range of {
 			if of[i] = p.none; i < len(some) && len(some[i].Vector) == len(p.none) {
 				of[i] = some[i].Vector
@@ -166,9 +170,11 @@ func (p *Probe) Cosines(others []Measured) []float64 {
 		}
 		dots := p.dots(of[0], of[1], of[2], of[3])
 		for i := range some {
+			cosine := 0.0
 			if length := p.Length * some[i].Length; dots[i] != 0 && length != 0 {
-				out[from+i] = min(max(dots[i]/length, -1), 1)
+				cosine = min(max(dots[i]/length, -1), 1)
 			}
+			out = append(out, cosine)
 		}
 	}
 	return out

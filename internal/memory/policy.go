@@ -267,16 +267,18 @@ type DeskLister interface {
 	// All returns the notes of a kind, oldest id first. Other decisions hold them too, so nobody changes them. It is for kinds
 	// that are few beside messages and notes: of those little is read again. The list itself is the caller's.
 	All(ctx context.Context, kind Kind, o ReadOptions) ([]*Note, error)
-	// AllRead returns the notes of a kind as All does, with vectors, and what read returns of each. It is kept as long as the
-	// version of the note is, so read depends on the note alone, and a kind is always read by the same function.
-	AllRead(ctx context.Context, kind Kind, read func(*Note) any) ([]ReadNote, error)
+	// AllRead returns what sum makes of the notes of a kind, oldest id first, with vectors and with what read returns of each. Both
+	// depend on the notes alone and are kept: read is called once for each version, and sum gets what it made of an earlier list, if
+	// any, of which other decisions hold parts. A kind is always read by the same functions.
+	AllRead(ctx context.Context, kind Kind, read func(*Note) any, sum func(was any, notes []ReadNote) any) (any, error)
 	// Recent returns the n messages before a message in order of arrival, oldest first.
 	Recent(ctx context.Context, before uuid.UUID, n int) ([]Note, error)
 	// Linked returns up to limit notes linked from or to each note.
 	Linked(ctx context.Context, ids []uuid.UUID, limit int) (map[uuid.UUID][]Note, error)
 	// Past reads notes at an earlier revision; those not visible then are left out.
 	Past(ctx context.Context, ids []uuid.UUID, at Revision) ([]Note, error)
-	// Usage of notes; those that were never used have none, or a zero one.
+	// Usage of notes; those that were never used have none, or a zero one. Many are asked for in the order of their ids, so that of those
+	// that were asked for before little is read again; the list may be kept, so it is not changed later.
 	Usage(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Usage, error)
 }
 

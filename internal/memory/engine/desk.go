@@ -338,13 +338,18 @@ func (d *desk) All(ctx context.Context, kind memory.Kind, o memory.ReadOptions) 
 }
 
 // AllRead implements memory.Desk.
-func (d *desk) AllRead(ctx context.Context, kind memory.Kind, read func(*memory.Note) any) ([]memory.ReadNote, error) {
-	return d.readAll(ctx, memory.NoteQuery{Kinds: []memory.Kind{kind}, ReadOptions: memory.ReadOptions{Vector: true}}, read)
+func (d *desk) AllRead(ctx context.Context, kind memory.Kind, read func(*memory.Note) any, sum func(any, []memory.ReadNote) any) (any, error) {
+	r := reading{each: read, all: sum}
+	all, err := d.readAll(ctx, memory.NoteQuery{Kinds: []memory.Kind{kind}, ReadOptions: memory.ReadOptions{Vector: true}}, &r)
+	if err == nil && r.sum == nil {
+		r.sum = sum(nil, all)
+	}
+	return r.sum, err
 }
 
-// readAll returns all notes of a kind; read may be nil.
-func (d *desk) readAll(ctx context.Context, q memory.NoteQuery, read func(*memory.Note) any) ([]memory.ReadNote, error) {
-	all, ok, err := d.e.listKept(ctx, d.s, &d.v, &q, read)
+// readAll returns all notes of a kind; r may be nil.
+func (d *desk) readAll(ctx context.Context, q memory.NoteQuery, r *reading) ([]memory.ReadNote, error) {
+	all, ok, err := d.e.listKept(ctx, d.s, &d.v, &q, r)
 	if err != nil {
 		return nil, err
 	}
@@ -354,11 +359,11 @@ func (d *desk) readAll(ctx context.Context, q memory.NoteQuery, read func(*memor
 			return d.e.store.ListNotes(ctx, d.s, d.v, q)
 		}
 		err = memory.EachNote(ctx, list, q, func(n *memory.Note) error {
-			r := memory.ReadNote{Note: n}
-			if read != nil {
-				r.Read = read(n)
+			next := memory.ReadNote{Note: n}
+			if r != nil {
+				next.Read = r.each(n)
 			}
-			all = append(all, r)
+			all = append(all, next)
 			return nil
 		})
 	}

@@ -54,6 +54,14 @@ type keptKind struct {
 type keptList struct {
 	from     memory.Revision
 	versions []keptVersion // by id, then by revision
+	sum      any           // what a policy made of the list that was read last
+}
+
+// reading is how a policy reads all notes of a kind.
+type reading struct {
+	each func(*memory.Note) any
+	all  func(was any, notes []memory.ReadNote) any
+	sum  any // what all returned
 }
 
 // keptVersion is a version of a note. It is shared, and never changes. A list is looked through without its notes, which would each be
@@ -75,10 +83,10 @@ func isKept(q *memory.NoteQuery) bool {
 		!q.ByTime && !q.ByRevision && q.Lacks == "" && len(q.States) == 0 && q.Sources == nil
 }
 
-// listKept lists notes as the store does, with what read returns of each unless it is nil; others hold them too. ok is false when
-// the store has to answer.
+// listKept lists notes as the store does, as r reads them unless it is nil; others hold them too. ok is false when the store has to
+// answer.
 func (e *Engine) listKept(
-	ctx context.Context, s tenant.Scope, v *memory.View, q *memory.NoteQuery, read func(*memory.Note) any,
+	ctx context.Context, s tenant.Scope, v *memory.View, q *memory.NoteQuery, r *reading,
 ) (out []memory.ReadNote, ok bool, err error) {
 	if !isKept(q) || len(v.Of) > 0 {
 		return nil, false, nil
@@ -87,8 +95,9 @@ func (e *Engine) listKept(
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	k := keptKind{kind: q.Kinds[0], vector: q.Vector}
-	if read != nil {
-		k.policy = v.Collection.Policy
+	var read func(*memory.Note) any
+	if r != nil {
+		k.policy, read = v.Collection.Policy, r.each
 	}
 	list, err := e.openKept(ctx, s, v, l, k)
 	if err != nil || list == nil || v.At < list.from {
@@ -98,6 +107,10 @@ func (e *Engine) listKept(
 	if q.Vector && bare {
 		delete(l.kinds, k) // a vector that is made later makes no new version
 		return nil, false, nil
+	}
+	if r != nil && r.all != nil {
+		list.sum = r.all(list.sum, out)
+		r.sum = list.sum
 	}
 	e.kept.close(v.Collection.ID, l)
 	return out, true, nil

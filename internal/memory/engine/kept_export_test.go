@@ -14,7 +14,7 @@ const KeptBack = keptBack
 func (e *Engine) ListKept(
 	ctx context.Context, s tenant.Scope, v memory.View, q memory.NoteQuery, read func(*memory.Note) any,
 ) (out []memory.ReadNote, ok bool, err error) {
-	kept, ok, err := e.listKept(ctx, s, &v, &q, read)
+	kept, ok, err := e.listKept(ctx, s, &v, &q, &reading{each: read})
 	for _, n := range kept {
 		out = append(out, memory.ReadNote{Note: new(n.Copy()), Read: n.Read})
 	}

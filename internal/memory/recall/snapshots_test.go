@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -477,6 +479,53 @@ func (u *usageStore) Usage(ctx context.Context, s tenant.Scope, v memory.View, i
 	u.reads++
 	u.asked = append(u.asked, ids...)
 	return u.Reader.Usage(ctx, s, v, ids)
+}
+
+// A job asks for the use of thousands of notes over and over: of a list like the one before, only what is new is read. What was used
+// meanwhile shows, and what was counted elsewhere after a while.
+func TestUsageOfAList(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("things")
+	var ids []uuid.UUID
+	for i := range 300 {
+		ids = append(ids, r.add(c, fmt.Sprint("thing word", i)))
+	}
+	counted := &usageStore{Reader: r.store}
+	var err error
+	r.recall, err = recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{KeepUsage: time.Minute})
+	r.noError(err)
+	t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
+	r.noError(r.store.AddUsage(t.Context(), r.all, r.view(c), []memory.UsageDelta{{Note: ids[7], Accesses: 2, LastAccess: r.clock()}}))
+	want := func(what string, of []uuid.UUID, asked int, accesses map[int]int64) {
+		t.Helper()
+		counted.asked = nil
+		used, err := r.recall.Used(t.Context(), r.all, r.view(c), of)
+		r.noError(err)
+		maps.DeleteFunc(used, func(_ uuid.UUID, u memory.Usage) bool { return u.AccessCount == 0 })
+		if len(counted.asked) != asked || len(used) != len(accesses) {
+			t.Errorf("%s: the use of %d notes was read, want %d; used were %v", what, len(counted.asked), asked, used)
+		}
+		for i, n := range accesses {
+			if used[ids[i]].AccessCount != n {
+				t.Errorf("%s: note %d was used %d times, want %d", what, i, used[ids[i]].AccessCount, n)
+			}
+		}
+	}
+	want("first", ids[:280], 280, map[int]int64{7: 2})
+	want("again", ids[:280], 0, map[int]int64{7: 2})
+	if hits := r.search(c, recall.Query{Text: "word8", K: 1}).Hits; len(hits) != 1 || hits[0].ID != ids[8] {
+		t.Fatalf("the hits are %+v", hits)
+	}
+	want("used", ids[:280], 0, map[int]int64{7: 2, 8: 1})
+	r.noError(r.recall.Flush(t.Context()))
+	want("flushed", ids[:280], 0, map[int]int64{7: 2, 8: 1})
+	want("others", slices.Concat(ids[1:7], ids[8:282]), 2, map[int]int64{8: 1})
+	want("in another order", slices.Concat(ids[100:282], ids[1:100]), 0, map[int]int64{7: 2, 8: 1})
+	r.noError(r.store.AddUsage(t.Context(), r.all, r.view(c), []memory.UsageDelta{{Note: ids[9], Accesses: 3, LastAccess: r.clock()}}))
+	want("counted elsewhere", ids[1:282], 0, map[int]int64{7: 2, 8: 1})
+	r.advance(2 * time.Minute)
+	want("later", ids[1:282], 281, map[int]int64{7: 2, 8: 1, 9: 3})
 }
 
 // Counts of the store are kept for a while: searches that follow each other do not read them again.

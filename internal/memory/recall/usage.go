@@ -44,9 +44,21 @@ type book struct {
 	scope  tenant.Scope // of the last recall; it reaches the collection
 	deltas map[uuid.UUID]memory.UsageDelta
 	stored map[uuid.UUID]storedUsage // what the store has counted, as far as it was read
+	list   usedList
 	// forgotten counts how often stored was dropped. Counts that were read before are not kept after.
 	forgotten uint64
 }
+
+// usedList is the last long list of notes of which the use was asked for: all of them are stored. Jobs ask for thousands over and over,
+// of which few are new, and most were never used.
+type usedList struct {
+	ids  []uuid.UUID // ascending; the caller's, and not changed
+	at   time.Time   // of the oldest count
+	used map[uuid.UUID]memory.Usage
+}
+
+// longList is how many notes a list has at least that is looked up as a whole.
+const longList = 256
 
 // storedUsage is the use of a note in the store.
 type storedUsage struct {
@@ -130,13 +142,14 @@ func (c *counter) usage(ctx context.Context, s tenant.Scope, v memory.View, ids 
 	if len(v.Layers) > 1 || v.Collection.State == memory.CollectionCopying {
 		keepFor = min(keepFor, c.keepOthers)
 	}
-	out, missing, forgotten := b.known(ids, began, keepFor, all)
-	if len(missing) > 0 {
-		read, err := c.store.Usage(ctx, s, v, missing)
+	known := b.known(ids, began, keepFor, all)
+	out, missing := known.used, known.missing
+	for page := range slices.Chunk(missing, usagePage) {
+		read, err := c.store.Usage(ctx, s, v, page)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range missing {
+		for _, id := range page {
 			u, counted := read[id]
 			if !counted {
 				u.Strength = 1
@@ -146,9 +159,12 @@ func (c *counter) usage(ctx context.Context, s tenant.Scope, v memory.View, ids 
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.stored != nil && b.forgotten == forgotten {
+	if b.stored != nil && b.forgotten == known.forgotten {
 		for _, id := range missing {
 			b.stored[id] = storedUsage{out[id], began}
+		}
+		if !all && known.ascending {
+			b.keepList(ids, out, known.oldest)
 		}
 	}
 	if len(b.deltas) == 0 {
@@ -162,23 +178,79 @@ func (c *counter) usage(ctx context.Context, s tenant.Scope, v memory.View, ids 
 	return out, nil
 }
 
+// usagePage is of how many notes the use is read in one call.
+const usagePage = 500
+
+// known is what is kept of the use of notes.
+type known struct {
+	used      map[uuid.UUID]memory.Usage
+	missing   []uuid.UUID
+	oldest    time.Time // when it was read
+	ascending bool      // they are a long list in the order of ids
+	forgotten uint64
+}
+
 // known returns the counts of the store that are kept and younger than keepFor, without all only of what was used, and the other notes.
-func (b *book) known(ids []uuid.UUID, now time.Time, keepFor time.Duration, all bool) (out map[uuid.UUID]memory.Usage, missing []uuid.UUID, forgotten uint64) {
-	out = map[uuid.UUID]memory.Usage{}
+func (b *book) known(ids []uuid.UUID, now time.Time, keepFor time.Duration, all bool) (k known) {
+	k = known{used: map[uuid.UUID]memory.Usage{}, oldest: now}
 	if all {
-		out = make(map[uuid.UUID]memory.Usage, len(ids))
+		k.used = make(map[uuid.UUID]memory.Usage, len(ids))
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	k.forgotten = b.forgotten
+	if k.ascending = !all && len(ids) >= longList && slices.IsSortedFunc(ids, compareIDs); k.ascending {
+		ids = b.notListed(ids, &k, now, keepFor)
+	}
 	for _, id := range ids {
-		switch u, ok := b.stored[id]; {
-		case !ok || !u.isFresh(now, keepFor):
-			missing = append(missing, id)
-		case all || u.Usage != memory.Usage{Strength: 1}:
-			out[id] = u.Usage
+		u, ok := b.stored[id]
+		if !ok || !u.isFresh(now, keepFor) {
+			k.missing = append(k.missing, id)
+			continue
+		}
+		if u.at.Before(k.oldest) {
+			k.oldest = u.at
+		}
+		if all || u.Usage != (memory.Usage{Strength: 1}) {
+			k.used[id] = u.Usage
 		}
 	}
-	return out, missing, b.forgotten
+	return k
+}
+
+func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
+
+// notListed returns those of a long list that are not in the one before, and adds the use of the others.
+func (b *book) notListed(ids []uuid.UUID, k *known, now time.Time, keepFor time.Duration) (rest []uuid.UUID) {
+	was := b.list.ids
+	if at := (storedUsage{at: b.list.at}); len(was) == 0 || !at.isFresh(now, keepFor) {
+		return ids
+	}
+	k.oldest = b.list.at
+	for id, u := range b.list.used {
+		if _, found := slices.BinarySearchFunc(ids, id, compareIDs); found {
+			k.used[id] = u
+		}
+	}
+	for _, id := range ids {
+		for len(was) > 0 && compareIDs(was[0], id) < 0 {
+			was = was[1:]
+		}
+		if len(was) == 0 || was[0] != id {
+			rest = append(rest, id)
+		}
+	}
+	return rest
+}
+
+// keepList keeps a long list, of which used is what the store has counted. The caller holds the lock.
+func (b *book) keepList(ids []uuid.UUID, used map[uuid.UUID]memory.Usage, oldest time.Time) {
+	b.list = usedList{ids: ids, at: oldest, used: map[uuid.UUID]memory.Usage{}}
+	for id, u := range used {
+		if u != (memory.Usage{Strength: 1}) {
+			b.list.used[id] = u
+		}
+	}
 }
 
 // isFresh reports whether the use was read less than keepFor ago. It is false after the clock was set
@@ -205,6 +277,7 @@ func (c *counter) forget(collection uuid.UUID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	clear(b.stored)
+	b.list = usedList{}
 	b.forgotten++
 }
 
@@ -246,6 +319,7 @@ func (c *counter) flushCollection(ctx context.Context, collection uuid.UUID) err
 		b.mu.Lock()
 		clear(b.deltas)
 		clear(b.stored)
+		b.list = usedList{}
 		b.mu.Unlock()
 		c.closeBook(collection, b)
 		return nil
@@ -288,6 +362,9 @@ func (b *book) keep(written []memory.UsageDelta, now time.Time, keepFor time.Dur
 		if u, ok := b.stored[d.Note]; ok {
 			u.Usage = addDelta(u.Usage, d)
 			b.stored[d.Note] = u
+			if _, listed := slices.BinarySearchFunc(b.list.ids, d.Note, compareIDs); listed {
+				b.list.used[d.Note] = u.Usage
+			}
 		}
 	}
 	b.dropOld(now, keepFor)

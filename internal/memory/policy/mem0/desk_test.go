@@ -226,12 +226,13 @@ func (k *testDesk) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, e
 	return out, nil
 }
 
-func (k *testDesk) AllRead(ctx context.Context, kind memory.Kind, read func(*memory.Note) any) (out []memory.ReadNote, err error) {
+func (k *testDesk) AllRead(ctx context.Context, kind memory.Kind, read func(*memory.Note) any, sum func(any, []memory.ReadNote) any) (any, error) {
 	all, err := k.All(ctx, kind, memory.ReadOptions{Vector: true})
-	for _, n := range all {
-		out = append(out, memory.ReadNote{Note: n, Read: read(n)})
+	out := make([]memory.ReadNote, len(all))
+	for i, n := range all {
+		out[i] = memory.ReadNote{Note: n, Read: read(n)}
 	}
-	return out, err
+	return sum(nil, out), err
 }
 
 func (k *testDesk) All(ctx context.Context, kind memory.Kind, _ memory.ReadOptions) (out []*memory.Note, err error) {

@@ -35,8 +35,9 @@ func boolOrder(b bool) int {
 // analyzeHot analyzes the sessions that are hot and have pages that were not analyzed: those that wait for it, oldest
 // first, then the hottest first.
 func (r *run) analyzeHot(ctx context.Context) error {
+	r.openWarm()
 	var hot []*session
-	for _, s := range r.sessions {
+	for s := range r.looked() {
 		if !s.gone && s.state.Fresh > 0 && (s.state.Due || s.state.mayBeHot(r.c, s.usage) && r.heat(s) >= r.c.HeatThreshold) {
 			hot = append(hot, s)
 		}
@@ -68,6 +69,27 @@ func (r *run) analyzeHot(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// openWarm opens the sessions that may be hot: of those that were never used, the ones that got many pages.
+func (r *run) openWarm() {
+	warm := func(s *SessionState, u memory.Usage) bool { return s.Fresh > 0 && (s.Due || s.mayBeHot(r.c, u)) }
+	for i := range r.roster.leaves {
+		of := r.roster.leaves[i].of
+		if most := (SessionState{Fresh: 1, Due: of.due, Interaction: of.warm}); !warm(&most, memory.Usage{}) {
+			continue
+		}
+		for j := range of.lines {
+			if warm(&of.lines[j].read.state, memory.Usage{}) {
+				r.open(r.roster.from[i] + j)
+			}
+		}
+	}
+	for _, k := range r.visited {
+		if l := r.roster.at(k); warm(&l.read.state, r.used[l.note.ID]) {
+			r.open(k)
+		}
+	}
 }
 
 // analyze takes profile and knowledge from the pages of a session that were not analyzed, both concurrently. done is false
@@ -436,7 +458,7 @@ func (r *run) saidOf(ctx context.Context, entries []string, m *material) ([]stri
 		if err != nil {
 			return nil, err
 		}
-		for _, n := range known {
+		for _, n := range known.entries {
 			background = append(background, n.Content)
 		}
 	}
@@ -458,13 +480,9 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 	if err != nil {
 		return err
 	}
-	has := make([]memory.Measured, 0, len(known)+len(entries))
-	for _, e := range known {
-		has = append(has, e.vector)
-	}
 	for i, told := range entries {
-		key, like := knowledgeKey(of, told), memory.NewProbe(vectors[i]).Cosines(has)
-		if slices.ContainsFunc(like, func(c float64) bool { return c >= sameKnowledge }) || slices.ContainsFunc(known, func(e *entry) bool { return e.Key == key }) {
+		key, like := knowledgeKey(of, told), memory.NewProbe(vectors[i]).Cosines(known.vectors)
+		if slices.ContainsFunc(like, func(c float64) bool { return c >= sameKnowledge }) || known.has(key) {
 			r.out.Knowledge.Repeated++
 			continue
 		}
@@ -472,15 +490,13 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 		n := policy.DerivedNote(r.d, memory.Note{}, memory.KindKnowledge, key, told, by, sources)
 		n.OccurredAt, n.Vector = m.newestTime(sources, r.now), vectors[i]
 		n.Attributes = map[string]any{AttrOf: of, AttrSession: s.note.ID.String(), "reason": reason}
-		known = append(known, newEntry(&n))
-		has = append(has, known[len(known)-1].vector)
+		known.add(newEntry(&n))
 		r.dec.Puts = append(r.dec.Puts, n)
 		r.dec.Learned = append(r.dec.Learned, memory.Learned{Memory: told, Event: memory.LearnedAdd, Note: n.ID})
 		r.out.Knowledge.Added++
 	}
-	for filled(known) > r.c.KnowledgeCapacity {
-		old := known[0]
-		known = known[1:]
+	for known.filled() > r.c.KnowledgeCapacity {
+		old := known.drop()
 		r.out.Knowledge.Removed++
 		r.dec.Learned = slices.DeleteFunc(r.dec.Learned, func(l memory.Learned) bool { return l.Note == old.ID })
 		if isPut := func(n memory.Note) bool { return n.ID == old.ID }; slices.ContainsFunc(r.dec.Puts, isPut) {
@@ -497,38 +513,23 @@ func (r *run) learn(ctx context.Context, s *session, of string, entries []string
 // QuotedAs is how many quotations take the room of one entry by a model, which says what several messages do.
 const QuotedAs = 10
 
-// filled returns how much of the capacity entries take.
-func filled(known []*entry) int {
-	quoted := 0
-	for i := range known {
-		if known[i].Analyst == memory.AnalystHeuristic {
-			quoted++
-		}
-	}
-	return len(known) - quoted + (quoted+QuotedAs-1)/QuotedAs
-}
-
 // knowledge returns the entries of one kind, oldest first, as they are after what was decided so far: one decision may analyze
 // several sessions.
-func (r *run) knowledge(ctx context.Context, of string) ([]*entry, error) {
+func (r *run) knowledge(ctx context.Context, of string) (*shelf, error) {
 	if known, ok := r.known[of]; ok {
 		return known, nil
 	}
-	if r.stored == nil { // one list of both kinds: a filter of each note would take longer
-		var err error
-		if r.stored, err = r.d.AllRead(ctx, memory.KindKnowledge, func(n *memory.Note) any { return newEntry(n) }); err != nil {
+	if r.stored == nil {
+		all, err := r.d.AllRead(ctx, memory.KindKnowledge, func(n *memory.Note) any { return newEntry(n) }, sumShelves)
+		if err != nil {
 			return nil, err
 		}
+		r.stored, _ = all.(shelves)
 	}
-	var out []*entry
-	for _, n := range r.stored {
-		if e, _ := n.Read.(*entry); e.of == of && !slices.Contains(r.dec.Deletes, e.ID) {
-			out = append(out, e)
-		}
-	}
+	out := r.stored.of(of, r.dec.Deletes)
 	for _, n := range r.dec.Puts {
 		if n.Kind == memory.KindKnowledge && n.Attributes[AttrOf] == of {
-			out = append(out, newEntry(&n))
+			out.add(newEntry(&n))
 		}
 	}
 	return out, nil

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -21,8 +23,8 @@ const maxEvictions = 4
 // evict removes sessions that the middle tier has no room for. What was not analyzed reaches the long tier first.
 func (r *run) evict(ctx context.Context) error {
 	for n := 0; ; n++ {
-		live := slices.DeleteFunc(slices.Clone(r.sessions), func(s *session) bool { return s.gone })
-		if len(live) <= r.c.MidCapacity {
+		live := r.live()
+		if live <= r.c.MidCapacity {
 			return nil
 		}
 		if n == maxEvictions {
@@ -30,7 +32,7 @@ func (r *run) evict(ctx context.Context) error {
 			return nil
 		}
 		s := r.victim(live)
-		reason := r.evictReason(s, len(live))
+		reason := r.evictReason(s, live)
 		heat := r.heat(s)
 		for s.state.Fresh > 0 {
 			if r.analyses >= maxAnalyses {
@@ -52,21 +54,94 @@ func (r *run) evict(ctx context.Context) error {
 	}
 }
 
+// live returns how many sessions there are.
+func (r *run) live() int {
+	n := len(r.roster.ids) + len(r.added)
+	for s := range r.looked() {
+		if s.gone {
+			n--
+		}
+	}
+	return n
+}
+
+// standing is what decides how early a session leaves.
+type standing struct {
+	k        int      // its number
+	s        *session // nil: it is as it is stored
+	accesses int64
+	at       time.Time // of its last visit
+}
+
 // victim returns the session that leaves: the least used or the coldest one, except the newest.
-func (r *run) victim(live []*session) *session {
-	age := slices.Clone(live)
-	slices.SortFunc(age, func(a, b *session) int { return compareIDs(a.note.ID, b.note.ID) })
-	return slices.MinFunc(age[:max(1, len(age)-max(1, r.c.MidCapacity/graceShare))], r.compareUse) // of equal ones the oldest
+func (r *run) victim(live int) *session {
+	var least standing
+	most, seen := max(1, live-max(1, r.c.MidCapacity/graceShare)), 0
+	for s := range r.byAge() {
+		if seen == 0 || r.compareUse(&s, &least) < 0 { // of equal ones the oldest
+			least = s
+		}
+		if seen++; seen == most {
+			break
+		}
+	}
+	if least.s == nil {
+		return r.open(least.k)
+	}
+	return least.s
+}
+
+// byAge returns the standings of sessions: of those that are stored, by id, then of new ones.
+func (r *run) byAge() iter.Seq[standing] {
+	return func(yield func(standing) bool) {
+		for i := range r.roster.leaves {
+			of := r.roster.leaves[i].of
+			for j := range of.lines {
+				k := r.roster.from[i] + j
+				if s, live := r.standingOf(k, (*r.opened)[k], &of.lines[j]); live && !yield(s) {
+					return
+				}
+			}
+		}
+		for _, added := range r.added {
+			if s, live := r.standingOf(-1, added, nil); live && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// standingOf returns the standing of a session, if there still is one: of s, or of a line if s is nil.
+func (r *run) standingOf(k int, s *session, l *line) (out standing, live bool) {
+	if s != nil {
+		return standing{k, s, s.usage.AccessCount, s.visited().at}, !s.gone
+	}
+	out = standing{k: k, at: l.at}
+	if _, used := slices.BinarySearch(r.visited, k); used {
+		u := r.used[l.note.ID]
+		out.accesses, out.at = u.AccessCount, l.read.visit.orAccess(u.LastAccess).at
+	}
+	return out, true
+}
+
+// heatOf returns the heat of a session now.
+func (r *run) heatOf(s *standing) float64 {
+	if s.s != nil {
+		return r.heat(s.s)
+	}
+	l := r.roster.at(s.k)
+	u := r.used[l.note.ID]
+	return r.c.Heat(l.read.state.Visits(u), l.read.state.Interaction, l.read.visit.orAccess(u.LastAccess).recency(r.now, r.c.Tau()))
 }
 
 // compareUse orders sessions by how early they leave: by heat alone where the coldest one leaves.
-func (r *run) compareUse(a, b *session) int {
+func (r *run) compareUse(a, b *standing) int {
 	if r.c.Eviction != EvictColdest {
-		if order := cmp.Or(cmp.Compare(a.usage.AccessCount, b.usage.AccessCount), a.visited().at.Compare(b.visited().at)); order != 0 {
+		if order := cmp.Or(cmp.Compare(a.accesses, b.accesses), a.at.Compare(b.at)); order != 0 {
 			return order
 		}
 	}
-	return cmp.Compare(r.heat(a), r.heat(b))
+	return cmp.Compare(r.heatOf(a), r.heatOf(b))
 }
 
 func (r *run) evictReason(s *session, live int) string {

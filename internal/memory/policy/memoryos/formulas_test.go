@@ -171,14 +171,14 @@ func TestDamagedRecords_C242(t *testing.T) {
 func TestQuotationsTakeLessRoom(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[int]struct{ quoted, written int }{0: {0, 0}, 1: {10, 0}, 2: {11, 0}, 3: {0, 3}, 5: {21, 2}} {
-		var list []*entry
+		list := &shelf{}
 		for range c.quoted {
-			list = append(list, newEntry(&memory.Note{Analyst: memory.AnalystHeuristic}))
+			list.add(newEntry(&memory.Note{Analyst: memory.AnalystHeuristic}))
 		}
 		for range c.written {
-			list = append(list, newEntry(&memory.Note{Analyst: memory.AnalystModel}))
+			list.add(newEntry(&memory.Note{Analyst: memory.AnalystModel}))
 		}
-		if got := filled(list); got != want {
+		if got := list.filled(); got != want {
 			t.Errorf("%+v: %d, want %d", c, got, want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -35,14 +36,16 @@ type run struct {
 	d   memory.Desk
 	now time.Time
 
-	sessions []*session             // those that were read by id, then new ones
-	listed   int                    // how many were read
-	held     *[]session             // those
+	roster   *roster     // the sessions as they are stored
+	opened   *[]*session // by their numbers: those that were looked at
+	added    []*session  // new ones
+	used     map[uuid.UUID]memory.Usage
+	visited  []int                  // the numbers of sessions that were used, ascending
 	pages    map[uuid.UUID]*midPage // those that were read or made, by first message
 	dec      memory.Decision
 	out      outcome
-	stored   []memory.ReadNote   // all knowledge, if it was read
-	known    map[string][]*entry // knowledge by whom it is about, as far as it was read
+	stored   shelves           // all knowledge, if it was read
+	known    map[string]*shelf // knowledge by whom it is about, as far as it was read
 	analyses int
 	later    bool // work is left for a task
 	earlier  int  // moves of earlier tries, the first ones of out
@@ -117,7 +120,7 @@ type work struct {
 // maintain moves the pairs up to a message that the short tier has no room for, analyzes the sessions that are hot, and
 // evicts those that the middle tier has no room for.
 func (p *Policy) maintain(ctx context.Context, d memory.Desk, c *Config, w work) (memory.Decision, error) {
-	r := &run{p: p, c: c, d: d, now: d.Now(), pages: map[uuid.UUID]*midPage{}, known: map[string][]*entry{}}
+	r := &run{p: p, c: c, d: d, now: d.Now(), pages: map[uuid.UUID]*midPage{}, known: map[string]*shelf{}}
 	defer r.release()
 	r.out.Moves = MovesOf(w.earlier)
 	r.earlier = len(r.out.Moves)
@@ -152,7 +155,7 @@ func (r *run) readChanged(ctx context.Context) error {
 
 // decision returns what the run changes.
 func (r *run) decision() memory.Decision {
-	for _, s := range r.sessions {
+	for s := range r.looked() {
 		if !s.changed || s.gone {
 			continue
 		}
@@ -197,12 +200,12 @@ func sortedPages(pages map[uuid.UUID]*midPage) []uuid.UUID {
 
 func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
 
+// sessionOf returns a session; nil: there is none that can be read.
 func (r *run) sessionOf(id uuid.UUID) *session {
-	i, found := slices.BinarySearchFunc(r.sessions[:r.listed], id, func(s *session, id uuid.UUID) int { return compareIDs(s.note.ID, id) })
-	if found {
-		return r.sessions[i]
+	if k, found := r.roster.find(id); found {
+		return r.open(k)
 	}
-	for _, s := range r.sessions[r.listed:] {
+	for _, s := range r.added {
 		if s.note.ID == id {
 			return s
 		}
@@ -210,54 +213,61 @@ func (r *run) sessionOf(id uuid.UUID) *session {
 	return nil
 }
 
-// hold makes room for sessions. 2,000 of them are a third of what a decision would allocate, so they are used again.
-func (r *run) hold(n int) {
-	r.held, _ = r.p.spent.Get().(*[]session)
-	if r.held == nil || cap(*r.held) < n {
-		r.held = new(make([]session, n, n+n/4))
+// open returns a session that is stored, by its number.
+func (r *run) open(k int) *session {
+	s := &(*r.opened)[k]
+	if *s == nil {
+		l := r.roster.at(k)
+		*s = &session{note: l.note, state: l.read.state, usage: r.used[l.note.ID], read: l.read}
 	}
-	*r.held = (*r.held)[:n]
-	r.sessions = make([]*session, 0, n+maxBatch)
+	return *s
 }
 
-// release ends the use of the sessions that were read: a decision has copies.
+// looked returns the sessions that were looked at, by id, then new ones. The others are as they are stored.
+func (r *run) looked() iter.Seq[*session] {
+	return func(yield func(*session) bool) {
+		for _, of := range [][]*session{*r.opened, r.added} {
+			for _, s := range of {
+				if s != nil && !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// release ends the use of the list of sessions: it is used again.
 func (r *run) release() {
-	if r.held != nil {
-		clear(*r.held)
-		r.p.spent.Put(r.held)
+	if r.opened != nil {
+		clear(*r.opened)
+		r.p.spent.Put(r.opened)
 	}
 }
 
 // loadSessions reads the sessions with their vectors and their use. Damaged ones are reported and left as they are.
 func (r *run) loadSessions(ctx context.Context) error {
-	notes, err := r.d.AllRead(ctx, memory.KindSession, func(n *memory.Note) any { return newReadSession(n) })
+	all, err := r.d.AllRead(ctx, memory.KindSession, func(n *memory.Note) any { return newReadSession(n) }, sumRoster)
 	if err != nil {
 		return err
 	}
-	r.hold(len(notes))
-	for i, n := range notes {
-		read, _ := n.Read.(*readSession)
-		if read.damage != nil {
-			r.damage(Damaged{n.ID, read.damage.Error()})
-			continue
-		}
-		(*r.held)[i] = session{note: n.Note, state: read.state, read: read}
-		r.sessions = append(r.sessions, &(*r.held)[i])
+	r.roster, _ = all.(*roster)
+	for _, d := range r.roster.damaged {
+		r.damage(d)
 	}
-	r.listed = len(r.sessions)
-	for batch := range slices.Chunk(r.sessions, policy.PageSize) {
-		ids := make([]uuid.UUID, len(batch))
-		for i, s := range batch {
-			ids[i] = s.note.ID
-		}
-		usage, err := r.d.Usage(ctx, ids)
-		if err != nil {
-			return err
-		}
-		for _, s := range batch {
-			s.usage = usage[s.note.ID]
+	n := len(r.roster.ids)
+	if r.opened, _ = r.p.spent.Get().(*[]*session); r.opened == nil || cap(*r.opened) < n {
+		r.opened = new(make([]*session, n, n+n/4))
+	}
+	*r.opened = (*r.opened)[:n]
+	if r.used, err = r.d.Usage(ctx, r.roster.ids); err != nil {
+		return err
+	}
+	for id := range r.used {
+		if k, found := r.roster.find(id); found {
+			r.visited = append(r.visited, k)
 		}
 	}
+	slices.Sort(r.visited)
 	return nil
 }
 
@@ -359,14 +369,28 @@ func (r *run) lastMoved(ctx context.Context) (uuid.UUID, error) {
 
 // lastPaged returns the newest message that a session names; uuid.Nil when none does.
 func (r *run) lastPaged() (last uuid.UUID) {
-	for _, s := range r.sessions {
-		of := s.read.last
-		if s.owned {
-			of = lastOf(s.note.Provenance.Sources)
+	see := func(id uuid.UUID) {
+		if compareIDs(id, last) > 0 {
+			last = id
 		}
-		if compareIDs(of, last) > 0 {
-			last = of
+	}
+	for i := range r.roster.leaves {
+		of, from := r.roster.leaves[i].of, r.roster.from[i]
+		opened := (*r.opened)[from : from+len(of.lines)]
+		if !slices.ContainsFunc(opened, func(s *session) bool { return s != nil && s.owned }) {
+			see(of.last)
+			continue
 		}
+		for j, s := range opened {
+			if s != nil && s.owned {
+				see(lastOf(s.note.Provenance.Sources))
+			} else {
+				see(of.lines[j].read.last)
+			}
+		}
+	}
+	for _, s := range r.added {
+		see(lastOf(s.note.Provenance.Sources))
 	}
 	return last
 }

@@ -62,7 +62,7 @@ type Policy struct {
 
 	calls  *Calls
 	models []string  // names that policy_config.model may have
-	spent  sync.Pool // of *[]session: those of decisions that have ended
+	spent  sync.Pool // of *[]*session: those of decisions that have ended
 }
 
 // New returns the policy with its prompts and schemas. models are the names of further models that a collection

@@ -281,16 +281,19 @@ func (r *run) sessionAround(pages []*midPage) *session {
 
 // newestSession returns the session that was opened last; nil if there is none.
 func (r *run) newestSession() (newest *session) {
-	for i, s := range slices.Backward(r.sessions) {
-		if s.gone {
-			continue
-		}
-		if newest == nil || compareIDs(s.note.ID, newest.note.ID) > 0 {
+	for _, s := range r.added {
+		if !s.gone && (newest == nil || compareIDs(s.note.ID, newest.note.ID) > 0) {
 			newest = s
 		}
-		if i < r.listed {
-			break // those before it are older
+	}
+	for k, s := range slices.Backward(*r.opened) {
+		if s != nil && s.gone {
+			continue
 		}
+		if newest == nil || compareIDs(r.roster.ids[k], newest.note.ID) > 0 {
+			newest = r.open(k)
+		}
+		break // those before it are older
 	}
 	return newest
 }
@@ -439,24 +442,45 @@ func describe(n *memory.Note, t *Theme) {
 
 // bestMatch returns the session that fits a theme best, and how well.
 func (r *run) bestMatch(t *Theme, vector []float32) (best *session, most float64) {
-	say := make([]*readSession, len(r.sessions))
-	vectors := make([]memory.Measured, len(r.sessions))
-	for i, s := range r.sessions {
-		say[i] = s.now()
-		vectors[i] = say[i].vector
-	}
-	keywords := foldAll(t.Keywords)
+	probe, keywords := memory.NewProbe(vector), foldAll(t.Keywords)
 	marks := marksOf(keywords)
-	for i, m := range memory.NewProbe(vector).Cosines(vectors) {
-		if r.sessions[i].gone {
-			continue
+	fit := func(cosine float64, its uint64, say *readSession) float64 {
+		if marks&its == 0 { // they share no keyword
+			return cosine
 		}
-		if marks&say[i].marks != 0 { // else they share no keyword
-			m = match(m, r.c.KeywordWeight, keywords, say[i].keywords)
+		return match(cosine, r.c.KeywordWeight, keywords, say.keywords)
+	}
+	at := -1 // of the best one, if it is as it is stored
+	see := func(k int, s *session, m float64) {
+		if (at < 0 && best == nil) || m > most {
+			at, best, most = k, s, m
 		}
-		if best == nil || m > most {
-			best, most = r.sessions[i], m
+	}
+	seeNow := func(s *session) {
+		if say := s.now(); !s.gone {
+			see(-1, s, fit(probe.Cosines([]memory.Measured{say.vector})[0], say.marks, say))
 		}
+	}
+	var cosines []float64
+	for i := range r.roster.leaves {
+		of, from := r.roster.leaves[i].of, r.roster.from[i]
+		cosines = probe.AppendCosines(cosines[:0], of.vectors)
+		for j, cosine := range cosines {
+			switch s := (*r.opened)[from+j]; {
+			case s != nil:
+				seeNow(s)
+			case marks&of.marks[j] == 0:
+				see(from+j, nil, cosine)
+			default:
+				see(from+j, nil, fit(cosine, of.marks[j], of.lines[j].read))
+			}
+		}
+	}
+	for _, s := range r.added {
+		seeNow(s)
+	}
+	if at >= 0 {
+		best = r.open(at)
 	}
 	return best, most
 }
@@ -479,7 +503,7 @@ func (r *run) addTheme(ctx context.Context, t *Theme, pages []*midPage, pending 
 		}}
 		s.state.Theme, s.state.Pending = t.Theme, pending
 		describe(s.note, t)
-		r.sessions = append(r.sessions, s)
+		r.added = append(r.added, s)
 	} else {
 		reason = fmt.Sprintf("joined the session: the match is %.3f, at least %g", fit, r.c.MergeThreshold)
 		s.state.Pending = s.state.Pending || pending
@@ -589,16 +613,22 @@ func (r *run) repair(ctx context.Context) error {
 		return err
 	}
 	done := 0
-	for _, s := range r.sessions {
-		if !s.state.Pending && !s.note.Provenance.Stale {
+	for i := range r.roster.leaves {
+		of := r.roster.leaves[i].of
+		if !of.torn {
 			continue
 		}
-		if done++; done > maxRepairs {
-			r.later = true
-			return nil
-		}
-		if err := r.repairSession(ctx, s); err != nil {
-			return err
+		for j := range of.lines {
+			if !of.lines[j].read.torn {
+				continue
+			}
+			if done++; done > maxRepairs {
+				r.later = true
+				return nil
+			}
+			if err := r.repairSession(ctx, r.open(r.roster.from[i]+j)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -50,13 +50,14 @@ type readSession struct {
 	visit    visit
 	vector   memory.Measured
 	last     uuid.UUID // of its sources
+	torn     bool      // its summary is missing or stale
 }
 
 func newReadSession(n *memory.Note) *readSession {
 	r := &readSession{keywords: foldAll(n.Keywords), vector: memory.Measure(n.Vector), last: lastOf(n.Provenance.Sources)}
 	r.marks = marksOf(r.keywords)
 	r.state, r.damage = ReadSession(n)
-	r.visit = readVisit(r.state.LastVisit)
+	r.visit, r.torn = readVisit(r.state.LastVisit), r.state.Pending || n.Provenance.Stale
 	return r
 }
 

@@ -137,9 +137,9 @@ func (d *Desk) All(context.Context, memory.Kind, memory.ReadOptions) ([]*memory.
 	return nil, nil
 }
 
-// AllRead returns no notes.
-func (d *Desk) AllRead(context.Context, memory.Kind, func(*memory.Note) any) ([]memory.ReadNote, error) {
-	return nil, nil
+// AllRead returns what is made of no notes.
+func (d *Desk) AllRead(_ context.Context, _ memory.Kind, _ func(*memory.Note) any, sum func(any, []memory.ReadNote) any) (any, error) {
+	return sum(nil, nil), nil
 }
 
 // Recent returns no messages.
