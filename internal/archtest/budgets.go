@@ -19,7 +19,7 @@ func Budgets() map[string]int {
 		"internal/worker":                           750,
 		"internal/api/route":                        120,
 		"internal/memory":                           5143,
-		"internal/memory/notes":                     8699,
+		"internal/memory/notes":                     8783,
 		"internal/memory/block":                     450,
 		"internal/memory/engine":                    5307,
 		"internal/memory/recall":                    6746,

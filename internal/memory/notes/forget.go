@@ -3,6 +3,7 @@ package notes
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -264,19 +265,28 @@ func (f *finder) toldBy(ctx context.Context, gone, edits, beside []memory.Note, 
 	if len(answers) == 0 {
 		return told, nil
 	}
-	people, err := f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.AttributeIs(memory.AttrRole, string(memory.RoleUser))})
-	if err != nil {
-		return nil, err
-	}
-	for i := range people {
-		if !known[people[i].ID] {
-			for _, t := range text.Terms(people[i].Content) {
-				delete(own, t)
+	asked := map[string]bool{} // terms of the answers, as long as no other person's message has them
+	for i := range answers {
+		for _, t := range text.Terms(answers[i].Content) {
+			if own[t] {
+				asked[t] = true
 			}
 		}
 	}
+	people := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.AttributeIs(memory.AttrRole, string(memory.RoleUser))}
+	err = f.each(ctx, people, func(n *memory.Note) bool {
+		if !known[n.ID] {
+			for _, t := range text.Terms(n.Content) {
+				delete(asked, t)
+			}
+		}
+		return len(asked) > 0
+	})
+	if err != nil {
+		return nil, err
+	}
 	for i := range answers {
-		if hasTerm(answers[i].Content, own) {
+		if hasTerm(answers[i].Content, asked) {
 			told = append(told, answers[i].ID)
 		}
 	}
@@ -407,14 +417,31 @@ func (f *finder) sourcesOf(ctx context.Context, note *memory.Note) ([]memory.Not
 }
 
 func (f *finder) list(ctx context.Context, q memory.NoteQuery) (out []memory.Note, err error) {
-	q.Limit = 500
-	err = memory.EachNote(ctx, func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-		return f.n.store.ListNotes(ctx, f.s, f.v, q)
-	}, q, func(n *memory.Note) error {
+	err = f.each(ctx, q, func(n *memory.Note) bool {
 		out = append(out, *n)
-		return nil
+		return true
 	})
 	return out, err
+}
+
+// errEnough ends a listing.
+var errEnough = errors.New("enough")
+
+// each lists notes until more returns false.
+func (f *finder) each(ctx context.Context, q memory.NoteQuery, more func(*memory.Note) bool) error {
+	q.Limit = 500
+	err := memory.EachNote(ctx, func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
+		return f.n.store.ListNotes(ctx, f.s, f.v, q)
+	}, q, func(n *memory.Note) error {
+		if !more(n) {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
 }
 
 // statedBy returns the notes that say what a note says, without the sentences that do, and those in which none was found.
@@ -462,20 +489,30 @@ func (f *finder) repeatedBy(ctx context.Context, of []memory.Note, w *saying) ([
 			turns[turn] = true
 		}
 	}
-	all, err := f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}})
-	if err != nil {
-		return nil, err
+	if len(w.taken) == 0 && len(turns) == 0 {
+		return nil, nil
 	}
 	var out []memory.Note
-	for i := range all {
-		if skip[all[i].ID] {
-			continue
+	err := f.each(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}}, func(n *memory.Note) bool {
+		if exchange := turns[turnOf(n)]; !skip[n.ID] && (exchange || w.mayRepeat(n)) {
+			if next, ok := w.takeRepeated(n, exchange); ok {
+				out = append(out, next)
+			}
 		}
-		if next, ok := w.takeRepeated(&all[i], turns[turnOf(&all[i])]); ok {
-			out = append(out, next)
+		return true
+	})
+	return out, err
+}
+
+// mayRepeat reports whether a note has the words of a sentence that was taken out, in a row: to find its sentences takes longer.
+func (w *saying) mayRepeat(n *memory.Note) bool {
+	words := letters(n.Content)
+	for s := range w.taken {
+		if strings.Contains(words, s) {
+			return true
 		}
 	}
-	return out, nil
+	return false
 }
 
 // embed sets the vectors of notes to those of their new texts, if the embedder is fast.

@@ -620,17 +620,9 @@ func (f *finder) learnedFrom(ctx context.Context, kinds []memory.Kind, from []uu
 	if f.x == nil {
 		return f.list(ctx, memory.NoteQuery{Kinds: kinds, Sources: from})
 	}
-	var ids []uuid.UUID
-	for i := range f.v.Layers {
-		t, err := f.x.read(ctx, f, i)
-		if err != nil {
-			return nil, err
-		}
-		for _, source := range from {
-			for _, v := range t.derived[source] {
-				ids = appendNew(ids, v.Note)
-			}
-		}
+	ids, err := f.derivedFrom(ctx, from)
+	if err != nil {
+		return nil, err
 	}
 	found, err := f.n.store.Notes(ctx, f.s, f.v, ids, memory.ReadOptions{})
 	return slices.DeleteFunc(found, func(n memory.Note) bool {
@@ -686,10 +678,10 @@ func (f *finder) last(ctx context.Context, id uuid.UUID) (*memory.Note, error) {
 	return nil, err
 }
 
-// retired returns the edges of the collection. It adds to what goes the facts that a decision has retired and that nothing else supports:
-// they are not visible, but edges and entities come from them.
+// retired returns the edges that may come from what goes. It adds to that the facts that a decision has retired and that nothing else
+// supports: they are not visible, but edges and entities come from them.
 func (f *finder) retired(ctx context.Context, gone *[]uuid.UUID) ([]memory.Link, error) {
-	edges, from, err := f.edges(ctx)
+	edges, from, err := f.edges(ctx, *gone)
 	if err != nil {
 		return nil, err
 	}
@@ -717,26 +709,37 @@ func (f *finder) retired(ctx context.Context, gone *[]uuid.UUID) ([]memory.Link,
 	return edges, err
 }
 
-// edges returns the edges between the entities of the collection, and what edges and entities come from.
-func (f *finder) edges(ctx context.Context) (edges []memory.Link, from map[uuid.UUID]bool, err error) {
-	entities, err := f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindEntity}})
+// edges returns the edges that may come from notes, and what edges and entities come from. Of an erasure the logs name what was written
+// since the notes began, and what was derived from them.
+func (f *finder) edges(ctx context.Context, gone []uuid.UUID) (edges []memory.Link, from map[uuid.UUID]bool, err error) {
+	var entities []memory.Note
+	q, since := memory.LinkQuery{Direction: memory.Outgoing, Limit: math.MaxInt32}, map[memory.LinkID]bool{}
+	if f.x == nil {
+		entities, err = f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindEntity}})
+	} else {
+		q.Direction = memory.Incoming // an edge leads from the person, who has most, to what is said of them
+		entities, since, err = f.touchedEntities(ctx)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	from = map[uuid.UUID]bool{}
 	for page := range slices.Chunk(entities, memory.MaxPage) {
-		ids := make([]uuid.UUID, len(page))
+		q.Notes = nil
 		for i := range page {
-			ids[i] = page[i].ID
+			q.Notes = append(q.Notes, page[i].ID)
 			for _, id := range page[i].Provenance.Sources {
 				from[id] = true
 			}
 		}
-		links, err := f.n.store.Links(ctx, f.s, f.v, memory.LinkQuery{Notes: ids, Direction: memory.Outgoing, Limit: math.MaxInt32})
+		links, err := f.n.store.Links(ctx, f.s, f.v, q)
 		if err != nil {
 			return nil, nil, err
 		}
 		for i := range links {
+			if f.x != nil && !since[links[i].LinkID] {
+				continue
+			}
 			e, ok := graph.EdgeOf(&links[i])
 			if ok {
 				edges = append(edges, links[i])
@@ -746,7 +749,51 @@ func (f *finder) edges(ctx context.Context) (edges []memory.Link, from map[uuid.
 			}
 		}
 	}
-	return edges, from, nil
+	if f.x == nil {
+		return edges, from, nil
+	}
+	derived, err := f.derivedFrom(ctx, gone)
+	maps.DeleteFunc(from, func(id uuid.UUID, _ bool) bool { return !slices.Contains(derived, id) })
+	return edges, from, err
+}
+
+// touchedEntities returns the entities that were written or linked since an influence began, and the links that were written since.
+func (f *finder) touchedEntities(ctx context.Context) (out []memory.Note, links map[memory.LinkID]bool, err error) {
+	t, err := f.n.store.Touched(ctx, f.s, f.v.Upto(f.x.begin), f.v)
+	if err != nil {
+		return nil, nil, err
+	}
+	links = map[memory.LinkID]bool{}
+	ids := t.Notes
+	for _, l := range t.Links {
+		links[l] = true
+		ids = append(ids, l.Target)
+	}
+	slices.SortFunc(ids, memory.CompareIDs)
+	for page := range slices.Chunk(slices.Compact(ids), memory.MaxPage) {
+		shown, err := f.n.store.Notes(ctx, f.s, f.v, page, memory.ReadOptions{})
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, slices.DeleteFunc(shown, func(n memory.Note) bool { return n.Kind != memory.KindEntity })...)
+	}
+	return out, links, nil
+}
+
+// derivedFrom returns what any version of was derived from notes, by the logs of an influence.
+func (f *finder) derivedFrom(ctx context.Context, notes []uuid.UUID) (out []uuid.UUID, err error) {
+	for i := range f.v.Layers {
+		t, err := f.x.read(ctx, f, i)
+		if err != nil {
+			return nil, err
+		}
+		for _, source := range notes {
+			for _, v := range t.derived[source] {
+				out = appendNew(out, v.Note)
+			}
+		}
+	}
+	return out, nil
 }
 
 // retiredFrom returns what a fact was derived from that a decision has retired; ok is false for all others.
