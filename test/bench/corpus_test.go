@@ -1,8 +1,10 @@
 package bench_test
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -38,7 +40,7 @@ func saidTurns(b testing.TB) (out []said) {
 // BenchmarkCorpus measures a gateway without a model on what people say, where BenchmarkGateway has drawn
 // words. "evolved" is an add until the policy has evolved the note, with the hashed embedder, one after the
 // other; each 1,000 are a collection. "ingest" is English messages, 50 a call, until no job is left, with
-// the encoder for English (make encoder).
+// the encoder for English (make encoder): 1,000, or SLIPBOX_INGEST of them.
 func BenchmarkCorpus(b *testing.B) {
 	turns := saidTurns(b)
 	b.Run("evolved", func(b *testing.B) {
@@ -51,9 +53,29 @@ func BenchmarkCorpus(b *testing.B) {
 		g := newGatewayWith(b, llm.EmbedEnglish)
 		english := slices.DeleteFunc(slices.Clone(turns), func(s said) bool { return !s.english })
 		for _, policyName := range []string{memory.PolicyNone, memory.PolicyAMEM, "mem0", "memoryos"} {
-			b.Run(policyName, func(b *testing.B) { g.ingests(b, policyName, english[:1000]) })
+			b.Run(policyName, func(b *testing.B) { g.ingests(b, policyName, firstOf(english, ingested(b))) })
 		}
 	})
+}
+
+// ingested returns how many messages are ingested.
+func ingested(b *testing.B) int {
+	b.Helper()
+	if n := os.Getenv("SLIPBOX_INGEST"); n != "" {
+		return must[int](b)(strconv.Atoi(n))
+	}
+	return 1000
+}
+
+// firstOf returns the first n turns. Where there are fewer, they are said again with a number, since what is there is not stored twice.
+func firstOf(turns []said, n int) []said {
+	out := slices.Clone(turns[:min(n, len(turns))])
+	for i := len(out); i < n; i++ {
+		next := turns[i%len(turns)]
+		next.message.Content += " " + strconv.Itoa(i)
+		out = append(out, next)
+	}
+	return out
 }
 
 func (g *gateway) evolvesSaid(b *testing.B, policyName string, turns []said) {
@@ -104,6 +126,7 @@ func (g *gateway) ingests(b *testing.B, policyName string, turns []said) {
 	}
 	n := float64(rounds * len(turns))
 	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(took.Seconds()/float64(rounds), "s")
 	b.ReportMetric(n/took.Seconds(), "notes/s")
 	b.ReportMetric(cpu.Seconds()*1000/n, "cpu-ms/note")
 }
