@@ -33,7 +33,7 @@ func Budgets() map[string]int {
 		"internal/memory/policy/memgpt/agent":       4255,
 		"internal/memory/policy/memgpt/agent/tools": 290,
 		"internal/memory/policy/memgpt/letta":       1950,
-		"internal/memory/policy/memoryos":           3885,
+		"internal/memory/policy/memoryos":           3897,
 		"internal/memory/policy/memoryos/tiers":     550,
 		"internal/memory/policy/layered":            3425,
 		"internal/memory/policy/layered/layers":     350,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -161,8 +160,9 @@ func (p *Probe) Cosines(others []Measured) []float64 {
 // AppendCosines appends what Cosines returns.
 func (p *Probe) AppendCosines(out []float64, others []Measured) []float64 {
 	const group = 4 // sums that do not wait for each other, each in the order of the components
-	for some := range slices.Chunk(others, group) {
+	for from := 0; from < len(others); from += group {
 		var of [group][]float32
+		some := others[from:min(from+group, len(others))]
 		for i := range of {
 			if of[i] = p.none; i < len(some) && len(some[i].Vector) == len(p.none) {
 				of[i] = some[i].Vector

@@ -111,7 +111,8 @@ func sumRoster(was any, notes []memory.ReadNote) any {
 }
 
 func newRosterLeaf(notes []memory.ReadNote) *rosterLeaf {
-	l := &rosterLeaf{}
+	k := len(notes)
+	l := &rosterLeaf{ids: make([]uuid.UUID, 0, k), lines: make([]line, 0, k), vectors: make([]memory.Measured, 0, k), marks: make([]uint64, 0, k)}
 	for _, n := range notes {
 		s, _ := n.Read.(*readSession)
 		if s.damage != nil {
@@ -156,8 +157,12 @@ type shelf struct {
 	quoted  int
 }
 
+func newShelf(n int) *shelf {
+	return &shelf{entries: make([]*entry, 0, n), vectors: make([]memory.Measured, 0, n), keys: make([]uint64, 0, n)}
+}
+
 func (s *shelf) add(e *entry) {
-	s.entries, s.vectors, s.keys = append(s.entries, e), append(s.vectors, e.vector), append(s.keys, hashOf(e.Key))
+	s.entries, s.vectors, s.keys = append(s.entries, e), append(s.vectors, e.vector), append(s.keys, e.hash)
 	if e.Analyst == memory.AnalystHeuristic {
 		s.quoted++
 	}
@@ -204,7 +209,7 @@ func sumShelves(was any, notes []memory.ReadNote) any {
 		for _, n := range notes {
 			e, _ := n.Read.(*entry)
 			if of[e.of] == nil {
-				of[e.of] = &shelf{}
+				of[e.of] = newShelf(len(notes))
 			}
 			of[e.of].add(e)
 		}
@@ -214,7 +219,13 @@ func sumShelves(was any, notes []memory.ReadNote) any {
 
 // of returns the knowledge about one person, without some notes.
 func (s shelves) of(of string, without []uuid.UUID) *shelf {
-	out := &shelf{}
+	n := 0
+	for i := range s {
+		if l := (*s[i].of)[of]; l != nil {
+			n += len(l.entries)
+		}
+	}
+	out := newShelf(n + maxPages) // with room for what is learned
 	for i := range s {
 		l := (*s[i].of)[of]
 		if l == nil {

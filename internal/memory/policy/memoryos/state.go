@@ -75,11 +75,12 @@ type entry struct {
 
 	of     string // OfUser, OfAssistant
 	vector memory.Measured
+	hash   uint64 // of its key
 }
 
 func newEntry(n *memory.Note) *entry {
 	of, _ := n.Attributes[AttrOf].(string)
-	return &entry{n, of, memory.Measure(n.Vector)}
+	return &entry{n, of, memory.Measure(n.Vector), hashOf(n.Key)}
 }
 
 // sessionOfAttributes reads the state that attributes writes, without a detour over JSON. What has another form is decoded as
