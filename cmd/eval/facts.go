@@ -29,15 +29,15 @@ func factsCommand(o *options) *cobra.Command {
 the labels: wanted ones kept, facts that fit a label, what ended and is retired, and what was
 destroyed. A fact keeps a label if it names its turn among its sources and has most of its
 words (internal/eval/facts.go). The sets are: corpus, all dialogues of --corpus; believed, those of them that nothing
-was learned from; learned, the others; reviewed, the last eight written for reviews; notebook,
-60 dialogues written to learn from; contradictions, pairs of statements.`,
+was learned from; learned, the others; reviewed, the last eight written for reviews;
+contradictions, pairs of statements.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.corpus, "corpus", cmp.Or(os.Getenv("EVAL_CORPUS"), eval.CorpusDir), "folder of the corpus")
 	flags.StringSliceVar(&f.files, "files", eval.FirstFiles, "of the corpus, by the beginning of their names; \"\": all")
 	flags.StringVar(&f.reviews, "reviews", eval.ReviewsDir, "folder of the dialogues written for reviews")
-	flags.StringSliceVar(&f.sets, "sets", []string{"believed", "learned", "reviewed"}, "of corpus, believed, learned, reviewed, notebook, contradictions")
+	flags.StringSliceVar(&f.sets, "sets", []string{"believed", "learned", "reviewed"}, "of corpus, believed, learned, reviewed, contradictions")
 	flags.StringSliceVar(&f.policies, "policies", []string{"mem0"}, "policies that derive facts: mem0, mem0g, layered")
 	flags.IntVar(&f.dialogues, "dialogues", 0, "only so many of each language of a set; 0: all")
 	flags.StringVar(&f.read, "read", "", "file of an earlier run to count again, without a gateway")
@@ -118,8 +118,6 @@ func (f *factsOptions) set(name string) (out []eval.Labeled, err error) {
 		})
 	case "reviewed":
 		out, err = eval.ReadReviewed(f.reviews)
-	case "notebook":
-		out, err = eval.ReadNotebook(f.reviews)
 	case "contradictions":
 		out, err = eval.ReadContradictions(f.reviews)
 	default:

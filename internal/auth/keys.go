@@ -170,21 +170,13 @@ func (k *Keys) Rotate(ctx context.Context, s tenant.Scope, id uuid.UUID, overlap
 	if err := checkCovers(s, &old); err != nil {
 		return CreatedKey{}, err
 	}
-	keep, err := k.overlapOrDefault(overlap)
+	key, keep, err := k.successor(&old, overlap)
 	if err != nil {
 		return CreatedKey{}, err
 	}
-	if err := checkRotatable(&old, k.now()); err != nil {
-		return CreatedKey{}, err
-	}
-	key, text, err := k.generate(old.Tenant, old.Name, 0, old.Limit)
-	if err != nil {
-		return CreatedKey{}, err
-	}
-	key.Permissions, key.Agent, key.AgentName, key.ExpiresAt = old.Permissions, old.Agent, old.AgentName, old.ExpiresAt
 	// The new key is created first: if the second step fails, the old key still
 	// works, and the secret of the new one was not returned to anyone.
-	if err := k.deps.Keys.CreateKey(ctx, s, key, keyAudit("key.create", key, map[string]any{"rotates": old.ID})); err != nil {
+	if err := k.deps.Keys.CreateKey(ctx, s, key.Key, keyAudit("key.create", key.Key, map[string]any{"rotates": old.ID})); err != nil {
 		return CreatedKey{}, err
 	}
 	_, err = k.deps.Keys.UpdateKey(ctx, s, old.ID, keyAudit("key.rotate", old, map[string]any{"to": key.ID, "overlap_seconds": int64(keep / time.Second)}),
@@ -196,7 +188,21 @@ func (k *Keys) Rotate(ctx context.Context, s tenant.Scope, id uuid.UUID, overlap
 		}
 		return CreatedKey{}, err
 	}
-	return CreatedKey{Key: key, Text: text.text()}, nil
+	return key, nil
+}
+
+// successor generates the key that replaces an old one, and returns how long the old one stays valid.
+func (k *Keys) successor(old *Key, overlap *time.Duration) (CreatedKey, time.Duration, error) {
+	keep, err := k.overlapOrDefault(overlap)
+	if err != nil {
+		return CreatedKey{}, 0, err
+	}
+	if err := checkRotatable(old, k.now()); err != nil {
+		return CreatedKey{}, 0, err
+	}
+	key, text, err := k.generate(old.Tenant, old.Name, 0, old.Limit)
+	key.Permissions, key.Agent, key.AgentName, key.ExpiresAt = old.Permissions, old.Agent, old.AgentName, old.ExpiresAt
+	return CreatedKey{Key: key, Text: text.text()}, keep, err
 }
 
 // Revoke revokes a key and every token made from it. This process refuses them

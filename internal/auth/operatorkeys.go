@@ -42,23 +42,15 @@ func (k *Keys) RotateOperator(ctx context.Context, op tenant.Operator, id uuid.U
 	if err := op.Check(); err != nil {
 		return CreatedKey{}, err
 	}
-	keep, err := k.overlapOrDefault(overlap)
-	if err != nil {
-		return CreatedKey{}, err
-	}
 	old, err := k.deps.Keys.KeyByID(ctx, uuid.Nil, id)
 	if err != nil {
 		return CreatedKey{}, sameNotFound(err)
 	}
-	if err := checkRotatable(&old, k.now()); err != nil {
-		return CreatedKey{}, err
-	}
-	key, text, err := k.generate(uuid.Nil, old.Name, 0, tenant.Limit{})
+	key, keep, err := k.successor(&old, overlap)
 	if err != nil {
 		return CreatedKey{}, err
 	}
-	key.Permissions, key.ExpiresAt = old.Permissions, old.ExpiresAt
-	if err := k.deps.Keys.CreateOperatorKey(ctx, op, key); err != nil {
+	if err := k.deps.Keys.CreateOperatorKey(ctx, op, key.Key); err != nil {
 		return CreatedKey{}, err
 	}
 	_, err = k.deps.Keys.UpdateOperatorKey(ctx, op, id, func(o *Key) error { return markRotated(o, key.ID, k.now(), keep) })
@@ -70,7 +62,7 @@ func (k *Keys) RotateOperator(ctx context.Context, op tenant.Operator, id uuid.U
 		return CreatedKey{}, err
 	}
 	k.deps.Logger.InfoContext(ctx, "platform key rotated", "actor", op.Actor(), "key", id, "to", key.ID)
-	return CreatedKey{Key: key, Text: text.text()}, nil
+	return key, nil
 }
 
 // RevokeOperator revokes a platform key immediately.

@@ -28,7 +28,6 @@ func TestReviewsHold(t *testing.T) {
 		ends, traps      int
 	}{
 		"reviewed":       {eval.ReadReviewed, 8, 128, 0, 0},
-		"notebook":       {eval.ReadNotebook, 60, 1429, 600, 500},
 		"contradictions": {eval.ReadContradictions, 255, 510, 124, 131},
 	} {
 		dialogues, err := set.read(filepath.Join(root, eval.ReviewsDir))

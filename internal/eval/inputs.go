@@ -296,15 +296,7 @@ func (in *inputs) plain(from *plainConversation, index int) (Conversation, error
 				}
 			}
 		}
-		if known[id] { // evidence means the first one
-			unique := id
-			for n := 2; known[unique]; n++ {
-				unique = fmt.Sprintf("%s#%d", id, n)
-			}
-			in.warnf("%s: two turns are called %s: the later one is %s", c.ID, id, unique)
-			id = unique
-		}
-		known[id] = true
+		known[id] = true // of two, evidence means the first one, see check
 		c.Turns = append(c.Turns, in.turn(c.ID, id, cmp.Or(t.Speaker, t.Role), t.Role, label(t.Session), t.Text, at))
 	}
 	if untimed > 0 && untimed < len(from.Turns) {

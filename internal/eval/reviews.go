@@ -94,61 +94,6 @@ func ReadReviewed(dir string) ([]Labeled, error) {
 	return set.checked()
 }
 
-// notebookPart is a sentence of a turn, and the note that a careful reader makes of it.
-type notebookPart struct {
-	ID, Text, Fact string
-	Ends           []string // parts whose facts have ended
-	Not            []string // parts whose facts seem to have ended, and have not
-}
-
-// ReadNotebook reads the dialogues whose sentences a reader took notes of.
-func ReadNotebook(dir string) ([]Labeled, error) {
-	turns, err := readLines[struct {
-		reviewedTurn
-		Parts []notebookPart
-	}](filepath.Join(dir, "notebook.jsonl"))
-	if err != nil {
-		return nil, err
-	}
-	var set reviewedSet
-	numbers := map[*Labeled]map[string]int{}
-	for _, t := range turns {
-		d := set.of(t.Dialogue)
-		if numbers[d] == nil {
-			numbers[d] = map[string]int{}
-		}
-		d.note(len(d.Turns), t.Parts, numbers[d])
-		said := make([]string, len(t.Parts))
-		for i, p := range t.Parts {
-			said[i] = p.Text
-		}
-		d.say(t.reviewedTurn, strings.Join(said, " "))
-	}
-	return set.checked()
-}
-
-// note adds the labels of a turn. numbers has those of earlier parts.
-func (d *Labeled) note(turn int, parts []notebookPart, numbers map[string]int) {
-	known := func(ids []string) (out []int) {
-		for _, id := range ids {
-			if n := numbers[id]; n > 0 {
-				out = append(out, n)
-			}
-		}
-		return out
-	}
-	for _, p := range parts {
-		if p.Fact != "" {
-			l := Label{Number: len(d.Facts) + 1, Turn: turn, Span: p.Text, Text: p.Fact, Ends: known(p.Ends)}
-			numbers[p.ID] = l.Number
-			d.Facts = append(d.Facts, l)
-		}
-		for _, old := range known(p.Not) {
-			d.Traps = append(d.Traps, Trap{Turn: turn, Old: old})
-		}
-	}
-}
-
 // ReadContradictions reads pairs of statements, of which the second ends the first or only seems to, as
 // dialogues of one speaker and two turns.
 func ReadContradictions(dir string) ([]Labeled, error) {
