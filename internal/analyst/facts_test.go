@@ -192,14 +192,3 @@ func TestEntities(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkExtract reads a message of three sentences after ten others.
-func BenchmarkExtract(b *testing.B) {
-	in := nora("We had a dog, but he died in autumn. Just two cats now. I work at the dental clinic until two, so Friday is bad.")
-	for range 10 {
-		in.Recent = append(in.Recent, in.New[0])
-	}
-	for b.Loop() {
-		extract(&reader{}, in)
-	}
-}

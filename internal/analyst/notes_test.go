@@ -118,17 +118,3 @@ func TestJudgeRelevance(t *testing.T) {
 		t.Errorf("only stop words: %+v", got)
 	}
 }
-
-// BenchmarkDescribe describes a note of a conversation and compares it with five neighbors.
-func BenchmarkDescribe(b *testing.B) {
-	const content = "Caroline: Hey Mel! Good to see you. I signed up for a pottery class on Tuesday, and the pottery studio in Harlem is lovely. " +
-		"My sister Ana comes along, since her doctor told her to do something with her hands. How are you and the kids?"
-	for b.Loop() {
-		a := analyze(amem.AnalyzeInput{Content: content, Speaker: "Caroline"})
-		in := amem.EvolveInput{New: memory.Described{Content: content, Keywords: a.Keywords}}
-		for i := range 5 {
-			in.Neighbors = append(in.Neighbors, memory.Described{Handle: i, Content: content, Keywords: a.Keywords, Score: 0.5})
-		}
-		evolve(in)
-	}
-}

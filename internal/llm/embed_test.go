@@ -321,15 +321,6 @@ func FuzzHash(f *testing.F) {
 	})
 }
 
-func BenchmarkHash(b *testing.B) {
-	text := []string{strings.Repeat("Two bee colonies survived the frost, wrapped in straw. ", 4)}
-	for b.Loop() {
-		if _, err := (llm.Hash{}).Embed(b.Context(), tenant.Scope{}, text); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // Vectors that 16 bits cannot represent are scaled.
 func TestVectorsOfAnyLength(t *testing.T) {
 	t.Parallel()

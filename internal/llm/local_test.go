@@ -7,22 +7,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/slipboxhq/slipbox/internal/encoder/weights/weightstest"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
-
-func BenchmarkLocal(b *testing.B) {
-	l := llm.NewLocal(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(b)})
-	defer l.Close()
-	text := []string{strings.Repeat("Two bee colonies survived the frost, wrapped in straw. ", 2)}
-	for b.Loop() {
-		if _, err := l.Embed(b.Context(), tenant.Scope{}, text); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
 
 // tokened returns as many tokens as a text has words.
 type tokened struct{ llm.Hash }

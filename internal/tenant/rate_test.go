@@ -192,14 +192,6 @@ func TestLimiterConcurrent(t *testing.T) {
 	}
 }
 
-func BenchmarkLimiter(b *testing.B) {
-	l, _ := NewLimiter(time.Now, RateConfig{})
-	a := uuid.New()
-	for b.Loop() {
-		l.Allow(context.Background(), a, 1_000_000)
-	}
-}
-
 // What was spent is earned again evenly over the window, and however much it was, nobody waits for longer than that.
 func TestLimiterSpend(t *testing.T) {
 	t.Parallel()

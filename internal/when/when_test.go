@@ -236,17 +236,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkParse(b *testing.B) {
-	for name, s := range map[string]string{
-		"short": "What did Caroline say about the camping trip two weeks before 3 June 2023?",
-		"64KiB": strings.Repeat("the week before the last ", 64<<10/25),
-		"Han":   strings.Repeat("三上周二十", 64<<10/15),
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				Parse(s, reference)
-			}
-		})
-	}
-}

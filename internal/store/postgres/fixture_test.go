@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -110,4 +111,45 @@ func until(tb testing.TB, what string, holds func() bool) {
 		case <-time.After(time.Millisecond):
 		}
 	}
+}
+
+func meaning(seed int) []float32 {
+	v := make([]float32, 384)
+	for i := range v {
+		v[i] = float32((seed*31+i*7)%97) / 97
+	}
+	return v
+}
+
+func plain(i int) memory.Note {
+	return memory.Note{
+		Content: fmt.Sprint("The quick brown fox jumps over the lazy dog ", i), Keywords: []string{"fox", "dog"}, Tags: []string{"animals"},
+		State: memory.StateEvolved, Vector: meaning(i),
+	}
+}
+
+// add adds notes as the API does: with their vectors, jobs and an audit entry.
+func (b bench) add(tb testing.TB, notes ...memory.Note) []memory.Note {
+	tb.Helper()
+	var out []memory.Note
+	_, err := b.Write(context.Background(), b.scope, b.collection, memory.WriteOptions{
+		Cause: memory.CauseAdd, Audit: []memory.AuditEntry{{Action: "note.create"}},
+	}, func(ctx context.Context, tx memory.Tx) error {
+		out = out[:0]
+		for _, n := range notes {
+			n, err := tx.Put(ctx, n)
+			if err != nil {
+				return err
+			}
+			out = append(out, n)
+			if _, err := tx.Enqueue(ctx, memory.Job{Note: n.ID, Kind: memory.JobNote, Stage: memory.StagePrepare}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Error(err)
+	}
+	return out
 }

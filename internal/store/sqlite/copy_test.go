@@ -75,21 +75,3 @@ func TestCopyInChunks(t *testing.T) {
 		t.Errorf("the copy has %d notes of %d, or they differ", len(got), len(want))
 	}
 }
-
-// BenchmarkCopy measures the copy of 10,000 notes, by the steps of a copy job.
-func BenchmarkCopy(tb *testing.B) {
-	b := newBench(tb)
-	b.fill(tb, 10_000)
-	v, err := b.OpenView(context.Background(), b.scope, b.collection.String(), memory.At{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for i := 0; tb.Loop(); i++ {
-		target := b.copyOf(tb, v, fmt.Sprint("c", i))
-		for cursor, more := "", true; more; more = cursor != "" {
-			if _, cursor, err = b.CopyRows(context.Background(), b.scope, v, target, cursor, 1000); err != nil {
-				tb.Fatal(err)
-			}
-		}
-	}
-}

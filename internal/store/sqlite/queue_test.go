@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -15,12 +14,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
 )
-
-// enqueued enqueues jobs in one transaction and returns them.
-func (b bench) enqueued(tb testing.TB, jobs ...memory.Job) []memory.Job {
-	tb.Helper()
-	return storetest.Enqueue(tb, b, b.scope, b.collection, jobs...)
-}
 
 // direct runs a statement without the store.
 func (b bench) direct(tb testing.TB, text string, args ...any) {
@@ -43,46 +36,6 @@ func TestOrderOfDecides(t *testing.T) {
 			b.direct(t, "UPDATE jobs SET lease = randomblob(16), lease_until = ? WHERE id = ?", micros(until), job[:])
 		},
 	})
-}
-
-// BenchmarkQueue measures the queries of the runner, with many jobs waiting for their turn.
-func BenchmarkQueue(tb *testing.B) {
-	for _, n := range []int{100, 10_000} {
-		b := newBench(tb)
-		jobs := make([]memory.Job, n)
-		for i := range jobs {
-			jobs[i] = memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide}
-		}
-		b.enqueued(tb, jobs...)
-		ctx := context.Background()
-		tb.Run(fmt.Sprint("due/", n), func(tb *testing.B) {
-			for tb.Loop() {
-				due, err := b.DueCollections(ctx, time.Now(), 10)
-				if err != nil || len(due) != 1 {
-					tb.Fatal(due, err)
-				}
-			}
-		})
-		tb.Run(fmt.Sprint("next/", n), func(tb *testing.B) {
-			for tb.Loop() {
-				if at, err := b.NextDue(ctx); err != nil || at.IsZero() {
-					tb.Fatal(at, err)
-				}
-			}
-		})
-		tb.Run(fmt.Sprint("claim/", n), func(tb *testing.B) {
-			for tb.Loop() {
-				lease := uuid.New()
-				got, err := b.ClaimJobs(ctx, b.scope, b.collection, memory.StageDecide, lease, time.Now().Add(time.Minute), 1)
-				if err != nil || len(got) != 1 {
-					tb.Fatal(got, err)
-				}
-				if err := b.ReleaseJob(ctx, b.scope, got[0].ID, lease, memory.JobEnd{State: memory.JobQueued}); err != nil {
-					tb.Fatal(err)
-				}
-			}
-		})
-	}
 }
 
 // TestForkWithoutPolicy: a fork of notes for which no policy waits has no job that would look at
