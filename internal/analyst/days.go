@@ -52,7 +52,7 @@ func (r *reader) told(turns []memory.Utterance) (out []string, worth map[string]
 	}
 	worth = map[string]float64{}
 	sentences := r.judged(slices.DeleteFunc(said.Sentences(all, 0), func(s said.Sentence) bool {
-		return all[s.Turn].Assistant || s.Asks || memory.Redacted(s.Text) || text.Normalize(s.Text) == ""
+		return all[s.Turn].Assistant || s.Asks || memory.Redacted(s.Text) || !text.HasWord(s.Text)
 	}))
 	for i := range sentences {
 		line := named(turns[sentences[i].Turn].Name, []string{oneLine(sentences[i].Text)})[0]
@@ -154,7 +154,7 @@ func spoken(turns []memory.Utterance) []string {
 // says them.
 func stated(u memory.Utterance) []string {
 	sentences := slices.DeleteFunc(sentencesOf([]string{u.Content}), func(s string) bool {
-		return said.Asks(s) || memory.Redacted(s) || text.Normalize(s) == ""
+		return said.Asks(s) || memory.Redacted(s) || !text.HasWord(s)
 	})
 	return named(u.Name, sentences)
 }

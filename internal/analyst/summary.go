@@ -103,10 +103,10 @@ func rated(worth map[string]float64, sentences []string) []statement {
 	at := map[string]int{}         // by the normalized sentence
 	seenIn := map[string]float64{} // by term: in how many sentences
 	for i, sentence := range sentences {
-		key := text.Normalize(sentence)
-		if key == "" {
+		if !text.HasWord(sentence) {
 			continue
 		}
+		key := text.Normalize(sentence)
 		if known, ok := at[key]; ok {
 			all[known].place = i
 			continue
@@ -179,7 +179,7 @@ func join(sentences []string) string {
 		ideographic := unicode.In(end, unicode.Han, unicode.Hiragana, unicode.Katakana)
 		b.WriteString(s)
 		switch {
-		case !unicode.IsLetter(end) && !unicode.IsNumber(end):
+		case !unicode.In(end, unicode.L, unicode.M, unicode.N):
 		case ideographic:
 			b.WriteRune('。')
 		default:

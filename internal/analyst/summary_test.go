@@ -19,6 +19,7 @@ func TestSummary(t *testing.T) {
 		"repeats":         {[]string{"I live in Aarhus.", "i live in Aarhus!", "I play the cello."}, 200, "I live in Aarhus. I play the cello."},
 		"the weighty one": {[]string{"Oh well.", "The ferry to Bornholm sinks on Tuesday.", "And so it is."}, 45, "The ferry to Bornholm sinks on Tuesday."},
 		"Chinese":         {[]string{"我养了一只猫。", "我住在北京"}, 200, "我养了一只猫。我住在北京。"},
+		"Hindi":           {[]string{"मेरी बेटी बीमार थी", "मेरा बेटा बीमार था"}, 200, "मेरी बेटी बीमार थी. मेरा बेटा बीमार था."},
 		"Finnish":         {[]string{"Asun Turussa.", "Koirani nimi on Musti."}, 200, "Asun Turussa. Koirani nimi on Musti."},
 		"too long":        {[]string{strings.Repeat("word ", 50)}, 30, ""},
 		"nothing":         {nil, 30, ""},

@@ -124,9 +124,29 @@ func Fold(s string) string {
 }
 
 // Normalize returns the form in which whole texts are compared: folded, with one space for each run of white
-// space and punctuation.
+// space and punctuation. Signs such as emoji are words: "I ❤️ winter" is not "I 💔 winter".
 func Normalize(s string) string {
-	return strings.Join(strings.FieldsFunc(Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), " ")
+	var b strings.Builder
+	for _, r := range Fold(s) {
+		switch {
+		case unicode.Is(unicode.Variation_Selector, r): // only chooses how a sign is drawn
+		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r):
+			b.WriteRune(r)
+		case unicode.In(r, unicode.So, unicode.Sm, unicode.Sc), r == '%', r == '#':
+			b.WriteString(" " + string(r) + " ")
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// Same reports whether two names are written alike: in any case, and with accents in one sign or as marks.
+func Same(a, b string) bool { return Fold(a) == Fold(b) }
+
+// HasWord reports whether a text has a letter or a number.
+func HasWord(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }
 
 // foldWord is Fold for one token. It drops signs that compatibility forms introduce (as in "½"),

@@ -496,3 +496,32 @@ func BenchmarkTerms(b *testing.B) {
 		Terms(s)
 	}
 }
+
+// TestNormalize: texts that say the same in other signs are one text. A vowel that is a mark, an emoji and a sign of a number
+// make another text.
+func TestNormalize(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"Hello, world!", "hello   World", true},
+		{"Café", "Cafe\u0301", true},
+		{"I ❤️ winter", "I ❤ winter.", true},
+		{"I❤winter", "I ❤️ winter", true},
+		{"मेरी बेटी बीमार थी।", "मेरी बेटी बीमार थी", true},
+		{"मेरी बेटी बीमार थी।", "मेरा बेटा बीमार था।", false},
+		{"I ❤️ winter", "I 💔 winter", false},
+		{"+5 points", "5 points", false},
+		{"50% off", "50 off", false},
+		{"I write C.", "I write C#.", false},
+		{"It costs $5", "It costs €5", false},
+	} {
+		if got := Normalize(c.a) == Normalize(c.b); got != c.same {
+			t.Errorf("%q and %q: one text: %t", c.a, c.b, got)
+		}
+	}
+	if Normalize(" …!") != "" || Normalize("`Berlin`") != "berlin" || HasWord("🎂!") || !HasWord("कि") || !Same("José", "JOSE\u0301") {
+		t.Error("signs and words are taken for each other")
+	}
+}
