@@ -92,7 +92,7 @@ func capitalized(s string) []string {
 // apostrophe; "" if it is none. A letter before an apostrophe is of the name if that continues with a capital: "O'Brien", but
 // "l'Italie".
 func nameOf(raw string) string {
-	word := strings.TrimFunc(raw, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	word := strings.TrimFunc(raw, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) })
 	if i := strings.IndexAny(word, "'’ʼ"); i > 1 {
 		word = word[:i]
 	} else if i >= 0 {

@@ -266,6 +266,8 @@ func TestMem0MoreFilters(t *testing.T) {
 		ids[one.text] = got.Text("results.0.id")
 		b.Pass(time.Hour)
 	}
+	hindi := "मैं पुणे में रहता हूँ।"
+	callMem0(t, b, "one", "POST", "/v3/memories/add/", `{"infer":false,"user_id":"ravi","messages":`+strconv.Quote(hindi)+`}`).Want(200)
 	pizza, bob, c := "I eat Pizza on Fridays.", "Bob likes rain.", "C: 42 €."
 	callMem0(t, b, "one", "PUT", "/v1/memories/"+ids[bob]+"/", `{"metadata":{"food":"y","who":{"team":"b"},"seen":true}}`).Want(200)
 	b.Pass(time.Hour)
@@ -309,6 +311,10 @@ func TestMem0MoreFilters(t *testing.T) {
 		if sorted := slices.Sorted(slices.Values(want)); !slices.Equal(got, sorted) {
 			t.Errorf("a search with %s: %q, want %q", filters, got, want)
 		}
+	}
+	list := callMem0(t, b, "one", "POST", "/v3/memories/", `{"filters":{"user_id":"ravi","keywords":"पुणे"}}`).Want(200)
+	if got := list.Texts("results.*.memory"); !slices.Equal(got, []string{hindi}) {
+		t.Errorf("a word with vowels as marks: %q", got)
 	}
 	for _, filters := range []string{`"updated_at":"soon"`, `"keywords":{"gt":"a"}`, `"keywords":7`, `"memory_ids":[7]`, `"memory_ids":[]`, `"food":{"eq":{"a":1}}`} {
 		if got := callMem0(t, b, "one", "POST", "/v3/memories/", `{"filters":{"user_id":"ann",`+filters+`}}`); got.Code != http.StatusBadRequest {

@@ -52,7 +52,7 @@ func TestOnePerson(t *testing.T) {
 			t.Errorf("%s is %d: %s", body, got.Code, got.Body)
 		}
 	}
-	b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"name":"ann","content":"In Spain."},{"content":"And at home."}]}`).Want(http.StatusAccepted)
+	b.Call(t, "one", "POST", c+"/messages", `{"messages":[{"name":"ann","content":"In Spain."},{"name":"ＡＮＮ","content":"By the sea."},{"content":"And at home."}]}`).Want(http.StatusAccepted)
 	if got := b.Call(t, "one", "POST", c+"/bank", `{"name":"Bob","history":{"2023-05-01":[["I am anxious.","Why?"]]}}`); got.Code != http.StatusUnprocessableEntity {
 		t.Errorf("the bank of another person: %d %s", got.Code, got.Body)
 	}

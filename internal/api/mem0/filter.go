@@ -427,7 +427,7 @@ func testKeywords(op filter.Op, values []any, path string) (condition, error) {
 	_, err := testField(word, values, path)
 	within.Values, within.Want = word.Values, true
 	return &noteIs{match: func(n *memory.Note) bool {
-		words := append(strings.FieldsFunc(n.Content, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }), n.Keywords...)
+		words := append(strings.FieldsFunc(n.Content, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) }), n.Keywords...)
 		is := word.Match(&filter.Record{Keywords: words})
 		if op == filter.Contains || op == filter.IContains {
 			is = is || within.Match(&filter.Record{Category: n.Content})

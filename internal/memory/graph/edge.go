@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -206,7 +207,7 @@ func (e *Edge) At(t time.Time) (in Interval, ok bool) {
 // control characters, at most MaxEntityRunes characters and MaxKeyBytes bytes. It is
 // empty when nothing is left.
 func EntityKey(name string) string {
-	key := strings.ToLower(strings.Join(strings.Fields(EntityName(name)), "_"))
+	key := strings.ToLower(norm.NFC.String(strings.Join(strings.Fields(EntityName(name)), "_")))
 	key = strings.Trim(key, "_")
 	return clip.Head(key, memory.MaxKeyBytes)
 }

@@ -554,9 +554,9 @@ func wordsOf(statement string) string {
 	return statement
 }
 
-// letters returns the words of a text in lower case, without punctuation, with a space around each run of letters and digits.
+// letters returns the words of a text, folded, without punctuation, with a space around each run of letters and digits.
 func letters(s string) string {
-	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+	words := strings.FieldsFunc(text.Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 	if len(words) == 0 {
 		return ""
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/text"
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
 	"github.com/slipboxhq/slipbox/internal/wording"
 )
@@ -177,7 +177,7 @@ func (n *Service) checkPersons(ctx context.Context, s tenant.Scope, c *memory.Co
 			}
 			person = name
 		}
-		if !strings.EqualFold(name, person) {
+		if !text.Same(name, person) {
 			return secondPerson(memory.ElementField("messages", i)+".name", person)
 		}
 	}
@@ -204,7 +204,7 @@ func (n *Service) CheckPerson(ctx context.Context, s tenant.Scope, c *memory.Col
 	if err != nil || len(named) == 0 {
 		return err
 	}
-	if person, _ := named[0].Attributes[memory.AttrName].(string); !strings.EqualFold(person, name) {
+	if person, _ := named[0].Attributes[memory.AttrName].(string); !text.Same(person, name) {
 		return secondPerson(field, person)
 	}
 	return nil

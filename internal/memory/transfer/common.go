@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
@@ -57,6 +59,10 @@ func wrapped(in io.Reader) io.Reader {
 	return io.MultiReader(strings.NewReader("["), in, strings.NewReader("]"))
 }
 
+// folded returns the form in which names are compared: in lower case, with accents as one sign. File systems of macOS and exports made
+// on it write them as marks behind the letter.
+func folded(name string) string { return strings.ToLower(norm.NFC.String(name)) }
+
 // names are the names of people by their ids. Two people of one name are told apart.
 type names struct {
 	byID map[string]string
@@ -69,7 +75,7 @@ func newNames() names { return names{map[string]string{}, map[string]int{}} }
 func (n names) add(id, name string) {
 	if name = label(name); n.byID[id] == "" && name != "" {
 		n.byID[id] = name
-		n.used[strings.ToLower(name)]++
+		n.used[folded(name)]++
 	}
 }
 
@@ -78,7 +84,7 @@ func (n names) of(id string) string {
 	switch {
 	case name == "":
 		return id
-	case n.used[strings.ToLower(name)] > 1:
+	case n.used[folded(name)] > 1:
 		return name + " (" + id + ")"
 	}
 	return name

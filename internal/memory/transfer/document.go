@@ -111,7 +111,7 @@ var (
 	// reference matches anchors and aliases of YAML, by which a short text becomes a long one.
 	reference = regexp.MustCompile(`(?m)(?:^|[:,\[{-])\s*[&*][\pL\pN_]`)
 	// property matches a line of Logseq's properties.
-	property = regexp.MustCompile(`^(?:- )?([\pL\pN_-]{1,64}):: (.+)$`)
+	property = regexp.MustCompile(`^(?:- )?([\pL\pM\pN_-]{1,64}):: (.+)$`)
 	fenced   = regexp.MustCompile("(?ms)^(```|~~~).*?\n(```|~~~)|`[^`\n]*`")
 )
 

@@ -159,7 +159,7 @@ func (r *reading) idOf(m message, at string) string {
 
 // roleOf returns the role of a person.
 func (r *reading) roleOf(name string) string {
-	if r.OnePerson && !strings.EqualFold(name, r.Me) {
+	if r.OnePerson && folded(name) != folded(r.Me) {
 		return "assistant"
 	}
 	return "user"
@@ -230,7 +230,7 @@ func (p *Report) finish(o Options) {
 	if !p.first.IsZero() {
 		p.From, p.To = p.first.Format(time.RFC3339), p.last.Format(time.RFC3339)
 	}
-	known := slices.ContainsFunc(p.People, func(one Person) bool { return strings.EqualFold(one.Name, o.Me) })
+	known := slices.ContainsFunc(p.People, func(one Person) bool { return folded(one.Name) == folded(o.Me) })
 	p.AskMe = o.OnePerson && len(p.People) > 1 && !known
 	if p.People == nil {
 		p.People = []Person{}

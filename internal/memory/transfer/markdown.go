@@ -114,13 +114,13 @@ const maxLinks = 500
 
 var (
 	wikiLink  = regexp.MustCompile(`\[\[([^\[\]|#^\n]{1,200})(?:[#^|][^\[\]\n]*)?\]\]`)
-	inlineTag = regexp.MustCompile(`(?:^|[\s(])#([\pL\pN_/-]*[\pL_][\pL\pN_/-]*)`)
+	inlineTag = regexp.MustCompile(`(?:^|[\s(])#([\pL\pN_/-]*[\pL_][\pL\pM\pN_/-]*)`)
 	fileDate  = regexp.MustCompile(`^(\d{4})[-_.]?(\d{2})[-_.]?(\d{2})(?:\D|$)`)
 )
 
 // Names returns the names by which wiki links know a file: its path, each end of it, its name and its aliases.
 func Names(file string, aliases []string) (out []string) {
-	file = strings.ToLower(strings.TrimSuffix(file, path.Ext(file)))
+	file = folded(strings.TrimSuffix(file, path.Ext(file)))
 	for at := file; ; {
 		out = append(out, strings.ReplaceAll(at, "___", "/")) // Logseq writes the slash of a page's name so
 		_, rest, more := strings.Cut(at, "/")
@@ -130,7 +130,7 @@ func Names(file string, aliases []string) (out []string) {
 		at = rest
 	}
 	for _, a := range aliases {
-		out = append(out, strings.ToLower(a))
+		out = append(out, folded(a))
 	}
 	return out
 }
@@ -138,7 +138,7 @@ func Names(file string, aliases []string) (out []string) {
 // targetsOf returns the names of the files that a text links to.
 func targetsOf(text string) (out []string) {
 	for _, m := range wikiLink.FindAllStringSubmatch(text, maxLinks) {
-		target := strings.ToLower(strings.TrimSpace(m[1]))
+		target := folded(strings.TrimSpace(m[1]))
 		target = strings.TrimSuffix(target, ".md")
 		if target != "" && !slices.Contains(out, target) {
 			out = append(out, target)

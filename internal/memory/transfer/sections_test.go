@@ -5,7 +5,26 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
+
+// Names of files and people are the same with accents as marks, as macOS writes them, and tags have all their vowels.
+func TestNamesInOtherSigns(t *testing.T) {
+	t.Parallel()
+	if got := targetsOf("[[Café Ñandú]] und [[부산]]"); !slices.Equal(got, []string{"café ñandú", "부산"}) ||
+		!slices.Contains(Names("Notes/Cafe\u0301 N\u0303andu\u0301.md", nil), got[0]) || !slices.Contains(Names("x.md", []string{norm.NFD.String("부산")}), got[1]) {
+		t.Errorf("%q", got)
+	}
+	if (&reading{Options: Options{OnePerson: true, Me: "José"}}).roleOf("Jose\u0301") != "user" {
+		t.Error("José is somebody else")
+	}
+	for _, tag := range []string{"पुणे", "ภาษาไทย", "বাংলা", "Cafe\u0301"} {
+		if m := inlineTag.FindStringSubmatch("a #" + tag + " b"); !slices.Contains(m, tag) {
+			t.Errorf("%q: %q", tag, m)
+		}
+	}
+}
 
 // A file is cut at its headings; nothing of its text is lost, and no part is too long.
 func TestSections(t *testing.T) {

@@ -74,12 +74,12 @@ func boundFacts(schema json.RawMessage, c *Config, messages []memory.Utterance) 
 	return bytes.Replace(schema, mostFacts, fmt.Appendf(nil, `"maxItems": %d`, min(most, c.MaxFacts)), 1)
 }
 
-// lettersOf returns a text without what a quotation may change: case, spaces and punctuation.
+// lettersOf returns a text without what a quotation may change: case, spaces and punctuation, and how accents are written.
 func lettersOf(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
+		if unicode.In(r, unicode.L, unicode.M, unicode.N) {
+			return r
 		}
 		return -1
-	}, s)
+	}, text.Fold(s))
 }

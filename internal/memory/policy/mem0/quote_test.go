@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -34,6 +35,22 @@ func TestQuotations(t *testing.T) {
 	want := fmt.Sprintf(`"maxItems": %d`, len(text.Sentences(message))+spareFacts)
 	if schema := string(k.called("extract")[0].Schema); !strings.Contains(schema, want) {
 		t.Errorf("the schema has no %s: %s", want, schema)
+	}
+}
+
+// TestQuotationsInOtherSigns: a model quotes with accents as one sign and with plain letters, also where a person's keyboard or file has
+// marks behind the letters, or signs of other widths.
+func TestQuotationsInOtherSigns(t *testing.T) {
+	t.Parallel()
+	for _, said := range []string{"Vivo en Cádiz con José.", "저는 부산에 살아요.", "Tôi sống ở Đà Nẵng.", "Ｉ ｌｉｖｅ ｉｎ Ｋｙｏｔｏ．", "أنا أسكن في الإسكندرية."} {
+		for _, written := range []string{norm.NFD.String(said), said} {
+			k := newTestDesk(t, newTestMem0(t), "")
+			k.answerWith("extract", fmt.Sprintf(`{"facts":[{"said":%[1]q,"fact":%[1]q}]}`, norm.NFKC.String(said)))
+			o := readOutcome(t, k.learn(k.addMessage(memory.RoleUser, written)))
+			if got := k.contents(memory.KindFact); len(got) != 1 {
+				t.Errorf("%q as %+q: %q, %+v", said, written, got, o.Dropped)
+			}
+		}
 	}
 }
 

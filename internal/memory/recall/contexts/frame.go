@@ -123,7 +123,7 @@ func fileOf(n *memory.Note) string {
 
 // withSpeaker puts the speaker before the content, unless the content starts with it.
 func withSpeaker(speaker, content string) string {
-	if speaker == "" || strings.HasPrefix(strings.ToLower(content), strings.ToLower(speaker)+":") {
+	if speaker == "" || strings.HasPrefix(text.Fold(content), text.Fold(speaker)+":") {
 		return content
 	}
 	return speaker + ": " + content
