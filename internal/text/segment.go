@@ -132,13 +132,28 @@ func Normalize(s string) string {
 		case unicode.Is(unicode.Variation_Selector, r): // only chooses how a sign is drawn
 		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r):
 			b.WriteRune(r)
-		case unicode.In(r, unicode.So, unicode.Sm, unicode.Sc), r == '%', r == '#':
+		case isSymbol(r):
 			b.WriteString(" " + string(r) + " ")
 		default:
 			b.WriteByte(' ')
 		}
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// isSymbol reports whether a character says something that is neither a word nor punctuation.
+func isSymbol(r rune) bool {
+	return unicode.In(r, unicode.So, unicode.Sm, unicode.Sc) || r == '%' || r == '#'
+}
+
+// Symbols returns the signs of a text that [Normalize] takes for words.
+func Symbols(s string) string {
+	return strings.Map(func(r rune) rune {
+		if isSymbol(r) {
+			return r
+		}
+		return -1
+	}, Fold(s))
 }
 
 // Same reports whether two names are written alike: in any case, and with accents in one sign or as marks.

@@ -36,7 +36,7 @@ const (
 func (p *packer) placeFixed(r *Request) error {
 	p.fixedNotes = map[uuid.UUID]bool{}
 	for _, turn := range r.Dialogue {
-		p.saidTexts = append(p.saidTexts, saidText{words: normalizeWords(turn)})
+		p.saidTexts = append(p.saidTexts, saidText{wording: wordingOf(turn)})
 	}
 	room := p.budget / pinnedShare
 	if p.byDate {
@@ -139,7 +139,7 @@ func (p *packer) addFixed(it *item) {
 	p.items = append(p.items, it)
 	if !p.fixedNotes[it.note.ID] {
 		p.fixedNotes[it.note.ID] = true
-		p.saidTexts = append(p.saidTexts, saidText{words: normalizeWords(it.note.Content)})
+		p.saidTexts = append(p.saidTexts, saidText{wording: wordingOf(it.note.Content)})
 		if it.part == partMessages {
 			p.addShown(it)
 		}
@@ -151,7 +151,7 @@ func (p *packer) addFixed(it *item) {
 func (p *packer) placeRecent(limit int) error {
 	for len(p.moreRecent) > 0 {
 		n := &p.moreRecent[0]
-		if p.isItem(n) || p.isSaid(normalizeWords(n.Content)) && !p.isAnswered(n) {
+		if p.isItem(n) || p.isSaid(wordingOf(n.Content)) && !p.isAnswered(n) {
 			p.moreRecent = p.moreRecent[1:] // a hit or the dialogue shows it
 			continue
 		}

@@ -57,8 +57,8 @@ func newPacker(r *Request) *packer {
 
 // saidText is a text that the context or the dialogue shows, to recognize repetitions.
 type saidText struct {
-	words string // in the form of normalizeWords
-	whole bool   // shown without cuts
+	wording
+	whole bool // shown without cuts
 }
 
 // maxMisses is how many hits in a row may not fit before the others are skipped: to try them all
@@ -159,8 +159,8 @@ func (p *packer) placeList(ctx context.Context, hits []Hit, shares bool) (placed
 		if err := ctx.Err(); err != nil {
 			return 0, nil, fault.Wrap(err, fault.Timeout, "the context was not ready in time")
 		}
-		words := normalizeWords(h.Note.Content)
-		if memory.IsToolTraffic(h.Note) || strings.TrimSpace(visibleText(h.Note.Content)) == "" || p.isShown(h, words) && (p.isItem(h.Note) || !p.isAnswered(h.Note)) {
+		says := wordingOf(h.Note.Content)
+		if memory.IsToolTraffic(h.Note) || strings.TrimSpace(visibleText(h.Note.Content)) == "" || p.isShown(h, says) && (p.isItem(h.Note) || !p.isAnswered(h.Note)) {
 			continue
 		}
 		it := p.newHit(h)
@@ -182,7 +182,7 @@ func (p *packer) placeList(ctx context.Context, hits []Hit, shares bool) (placed
 			}
 			misses = 0
 			placed++
-			p.saidTexts = append(p.saidTexts, saidText{words, it.isWhole()})
+			p.saidTexts = append(p.saidTexts, saidText{says, it.isWhole()})
 			p.addShown(it)
 		case shares && share != nil:
 			later = append(later, h)
@@ -228,7 +228,7 @@ func (p *packer) placeAnswer(it *item, limit int) (bool, error) {
 	fits, err := p.placeHit(it, limit)
 	turn, by := exchangeOf(it.note)
 	q, asked := p.asked[turn]
-	if !fits || err != nil || !asked || by != memory.RoleAssistant || p.isItem(q.Note) || !p.isShown(q, normalizeWords(q.Note.Content)) {
+	if !fits || err != nil || !asked || by != memory.RoleAssistant || p.isItem(q.Note) || !p.isShown(q, wordingOf(q.Note.Content)) {
 		return fits, err
 	}
 	if fits, err = p.placeHit(p.newHit(q), limit); !fits {
@@ -239,7 +239,7 @@ func (p *packer) placeAnswer(it *item, limit int) (bool, error) {
 
 // isShown reports whether the context says what a hit says. A hit that it has anyway is noted as found. Among facts about the same thing,
 // each is shown, also what a message says: the older one alone would be read as what holds.
-func (p *packer) isShown(h Hit, words string) bool {
+func (p *packer) isShown(h Hit, says wording) bool {
 	n := h.Note
 	if p.fixedNotes[n.ID] {
 		if !slices.Contains(p.foundFixed, n.ID) {
@@ -248,7 +248,7 @@ func (p *packer) isShown(h Hit, words string) bool {
 		return true
 	}
 	together := h.About != uuid.Nil && memory.IsStatement(n)
-	return p.isSaid(words) || !together && p.isDerivedFromShown(n)
+	return p.isSaid(says) || !together && p.isDerivedFromShown(n)
 }
 
 // share returns the tokens that are left of the share of a hit's kind; nil if it may take any.
@@ -457,15 +457,17 @@ func largestFitting(limit int, fits func(n int) (bool, error)) (int, error) {
 // maxComparedBytes bounds the texts that are compared by words. Longer ones are compared as they are.
 const maxComparedBytes = 8 << 10
 
-// normalizeWords returns a text in the form in which texts are compared: its words in order, without
-// case, punctuation and extra space.
-func normalizeWords(content string) string {
+// wording is a text as texts are compared: its words in order, without case, punctuation and extra space, and its signs, such as
+// emoji and those of numbers.
+type wording struct{ words, signs string }
+
+func wordingOf(content string) wording {
 	if len(content) <= maxComparedBytes {
 		if words := text.Words(content); len(words) > 0 {
-			return " " + strings.Join(words, " ") + " "
+			return wording{" " + strings.Join(words, " ") + " ", text.Symbols(content)}
 		}
 	}
-	return content
+	return wording{words: content}
 }
 
 // quotedWords is how many words in a row two texts must share before one counts as a quotation of
@@ -518,14 +520,14 @@ func (p *packer) isDerivedFromShown(n *memory.Note) bool {
 	return len(terms) > 0 && float64(covered) >= coveredShare*float64(len(terms))
 }
 
-// isSaid reports whether the words are those of a text that is shown, or a quotation of one that is
+// isSaid reports whether words and signs are those of a text that is shown, or a quotation of one that is
 // shown whole.
-func (p *packer) isSaid(words string) bool {
+func (p *packer) isSaid(says wording) bool {
 	for _, s := range p.saidTexts {
-		if s.words == words {
+		if s.wording == says {
 			return true
 		}
-		if s.whole && strings.Count(words, " ") > quotedWords && strings.Contains(s.words, words) {
+		if s.whole && strings.Count(says.words, " ") > quotedWords && strings.Contains(s.words, says.words) && strings.Contains(s.signs, says.signs) {
 			return true
 		}
 	}

@@ -179,6 +179,10 @@ func TestContextSaysThingsOnce(t *testing.T) {
 		"another order":   {"dog bites man today here", "man bites dog today here", 2},
 		"an answer":       {"yes, it does", "yes", 2},
 		"part of a word":  {"one two three four fiveteen", "one two three four five", 2},
+		"another sign":    {"I ❤️ the ferry in winter", "I 💔 the ferry in winter", 2},
+		"another program": {"The ferry runs on C++ at sea", "The ferry runs on C# at sea", 2},
+		"quoted, a sign":  {"Ben said that the ferry is +5 late today, or so.", "the ferry is 5 late today", 1},
+		"says a sign":     {"Ben said that the ferry is 5 late today, or so.", "the ferry is 5% late today", 2},
 		"signs, no word":  {"🛳️", "🛳️🛳️", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
