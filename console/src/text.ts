@@ -110,7 +110,7 @@ export function parseConversation(text: string): { role: 'user' | 'assistant'; n
   const messages: { role: 'user' | 'assistant'; name: string; content: string }[] = []
   let user: string | undefined
   for (const line of text.split(/\r?\n/)) {
-    const begins = /^\s*([\p{L}][\p{L}\p{N} ._-]{0,39}):\s+(\S.*)$/u.exec(line)
+    const begins = /^\s*(\p{L}[\p{L}\p{M}\p{N} .'’_-]{0,39})(?::\s+|：\s*)(\S.*)$/u.exec(line)
     const last = messages[messages.length - 1]
     if (begins) {
       const name = begins[1]!.trim()

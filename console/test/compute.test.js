@@ -62,6 +62,10 @@ test('a pasted conversation becomes messages', () => {
   ])
   assert.deepEqual(parseConversation('Nora: Hi.\nTomas: Hello.').map(m => m.role), ['user', 'assistant'])
   assert.deepEqual(parseConversation('just text').map(m => m.content), ['just text'])
+  for (const name of ['प्रिया', 'สมชาย', "Conan O'Brien", 'José'.normalize('NFD')]) {
+    assert.deepEqual(parseConversation(`${name}: a\nAi: b`).map(m => [m.role, m.name, m.content]), [['user', name, 'a'], ['assistant', 'Ai', 'b']])
+  }
+  assert.deepEqual(parseConversation('小明：你好。\n小红：再见。').map(m => [m.role, m.name, m.content]), [['user', '小明', '你好。'], ['assistant', '小红', '再见。']])
   assert.deepEqual(parseConversation(' \n'), [])
 })
 
