@@ -74,7 +74,7 @@ func Budgets() map[string]int {
 		"internal/fault":                            150,
 		"internal/outbound":                         400,
 		"internal/schema":                           240,
-		"internal/secret":                           920,
+		"internal/secret":                           975,
 		"internal/seal":                             60,
 		"internal/outage":                           120,
 		"internal/packed":                           30,

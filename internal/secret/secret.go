@@ -127,6 +127,7 @@ func Find(s string) []Found {
 		f.run(from, i, seen)
 	}
 	f.closeWindow()
+	f.found = append(f.found, inOtherDigits(s)...)
 	return f.merged()
 }
 

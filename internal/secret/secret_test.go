@@ -60,16 +60,22 @@ func TestFind(t *testing.T) {
 func TestFindsFormsWithChecks(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"The key id is AKIA" + "IOSFODNN7EXAMPLE.":             "The key id is [redacted: AWS access token].",
-		"ASIA" + "AAAABBBBCCCC1111":                            "[redacted: AWS access token]",
-		"我的 key 是AKIA" + "1234567890ABCDEF，":                   "我的 key 是[redacted: AWS access token]，",
-		"My IBAN is DE89 3704 0044 0532 0130 00, thanks":       "My IBAN is [redacted: IBAN], thanks",
-		"IBAN:GB29NWBK60161331926819":                          "IBAN:[redacted: IBAN]",
-		"FR14 2004 1010 0505 0001 3M02 606 ist es":             "[redacted: IBAN] ist es",
-		"BE68 5390 0754 7034 PAID":                             "[redacted: IBAN] PAID",
-		"我的账号是NL91ABNA0417164300。":                             "我的账号是[redacted: IBAN]。",
-		"NO93-8601-1117-947 or CH93 0076 2011 6238 5295 7 now": "[redacted: IBAN] or [redacted: IBAN] now",
-		"MT84MALT011000012345MTLCAST001S":                      "[redacted: IBAN]",
+		"The key id is AKIA" + "IOSFODNN7EXAMPLE.":                  "The key id is [redacted: AWS access token].",
+		"ASIA" + "AAAABBBBCCCC1111":                                 "[redacted: AWS access token]",
+		"我的 key 是AKIA" + "1234567890ABCDEF，":                        "我的 key 是[redacted: AWS access token]，",
+		"My IBAN is DE89 3704 0044 0532 0130 00, thanks":            "My IBAN is [redacted: IBAN], thanks",
+		"IBAN:GB29NWBK60161331926819":                               "IBAN:[redacted: IBAN]",
+		"FR14 2004 1010 0505 0001 3M02 606 ist es":                  "[redacted: IBAN] ist es",
+		"BE68 5390 0754 7034 PAID":                                  "[redacted: IBAN] PAID",
+		"我的账号是NL91ABNA0417164300。":                                  "我的账号是[redacted: IBAN]。",
+		"NO93-8601-1117-947 or CH93 0076 2011 6238 5295 7 now":      "[redacted: IBAN] or [redacted: IBAN] now",
+		"MT84MALT011000012345MTLCAST001S":                           "[redacted: IBAN]",
+		"カード番号は４１１１１１１１１１１１１１１１です。":                                 "カード番号は[redacted: card number]です。",
+		"بطاقتي ٤١١١ ١١١١ ١١١١ ١١١١ شكرا":                           "بطاقتي [redacted: card number] شكرا",
+		"मेरा कार्ड ४१११-११११-११११-११११ है":                         "मेरा कार्ड [redacted: card number] है",
+		"Ma carte : 4111\u00a01111\u00a01111\u00a01111 é":           "Ma carte : [redacted: card number] é",
+		"Karte 4111\u20111111\u20111111\u20111111":                  "Karte [redacted: card number]",
+		"IBAN DE89\u202f3704\u202f0044\u202f0532\u202f0130\u202f00": "IBAN [redacted: IBAN]",
 	} {
 		if got, _ := Redact(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -81,6 +87,7 @@ func TestFindsFormsWithChecks(t *testing.T) {
 		"RR123456785DE", "LX123456789NL arrives", "VIN WVWZZZ1JZXW000001", "GB123456789 is our VAT number", "DE136695976 is the VAT id of us",
 		"ISBN 978-3-16-148410-0", "Flight LH1234 to FRA", "Room BE12 on floor 3", "AT61 is a road", "FR50 starts at 10:00", "GB20 0000 visitors came",
 		"Invoice SE-2026-0001234567890123", "Ticket PL20260301123456789012345678", "IE11 2233 4455 6677 8899 00", "CH10 20 30 40 50 60 70 80 90 10 11",
+		"٤١١١١١١١١١١١١١١٢", "電話は０３−１２３４−５６７８です", "2\u00a0345\u00a0678\u00a0901\u00a0234\u00a0567 €", "𝟜𝟙𝟙", "é 4111",
 		"ASIA is a continent; AKIA a car.", "AKIANARU", "AKIA12345678", "akiaiosfodnn7example", "ASIAN FOOD FESTIVAL 2026 IN BERLIN", "Serial NO93860111179",
 		"SAP order 4500012345, item 00010", "part number MK19-AA-2233-XK20", "commit DE8937f4b0c2a1", "Wi-Fi channel 36, BSSID 00:1A:2B:3C:4D:5E",
 	} {

@@ -1,0 +1,55 @@
+package secret
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// minusSign is a dash for those who write numbers, and a mathematical sign in Unicode.
+const minusSign = '\u2212'
+
+// asciiOf returns the digit, space or hyphen of ASCII that a character of another script or width is written for; 0: none.
+func asciiOf(r rune) byte {
+	switch {
+	case r < utf8.RuneSelf:
+		return 0
+	case unicode.IsDigit(r):
+		zero := r
+		for unicode.IsDigit(zero - 1) { // digits are ten in a row, or several times ten
+			zero--
+		}
+		return "0123456789"[(r-zero)%10]
+	case unicode.Is(unicode.Zs, r):
+		return ' '
+	case unicode.Is(unicode.Pd, r) || r == minusSign:
+		return '-'
+	}
+	return 0
+}
+
+// inOtherDigits finds the numbers of cards and accounts that are written with digits, spaces or hyphens that ASCII does not have.
+func inOtherDigits(s string) (out []Found) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return asciiOf(r) != 0 }) {
+		return nil
+	}
+	plain, at := make([]byte, 0, len(s)), make([]int, 0, len(s)+1) // where each byte of plain begins in s
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if c := asciiOf(r); c != 0 {
+			plain, at = append(plain, c), append(at, i)
+		} else {
+			for k := range size {
+				plain, at = append(plain, s[i+k]), append(at, i+k)
+			}
+		}
+		i += size
+	}
+	at = append(at, len(s))
+	for _, f := range Find(string(plain)) {
+		if f.Kind == Card || f.Kind == IBAN {
+			out = append(out, Found{Start: at[f.Start], End: at[f.End], Kind: f.Kind})
+		}
+	}
+	return out
+}
