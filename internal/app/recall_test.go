@@ -93,7 +93,7 @@ func TestRecallOfPublishedData(t *testing.T) {
 		}
 		// The default encoders learned from five of the six persons.
 		runs := checkRuns(t, d, llm.EmbedEnglish)
-		reaches(t, runs[eval.Hybrid], map[string]float64{"recall@10": 0.31, "sessions@10": 0.58}) // BM25 over stems has .25 and .56
+		reaches(t, runs[eval.Hybrid], map[string]float64{"recall@10": 0.31, "sessions@10": 0.57}) // BM25 over stems has .25 and .56
 		hybridBeatsLexical(t, runs, overall)
 	})
 	for _, chinese := range []bool{false, true} {
