@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // minusSign is a dash for those who write numbers, and a mathematical sign in Unicode.
@@ -15,11 +17,7 @@ func asciiOf(r rune) byte {
 	case r < utf8.RuneSelf:
 		return 0
 	case unicode.IsDigit(r):
-		zero := r
-		for unicode.IsDigit(zero - 1) { // digits are ten in a row, or several times ten
-			zero--
-		}
-		return "0123456789"[(r-zero)%10]
+		return text.Digit(r)
 	case unicode.Is(unicode.Zs, r):
 		return ' '
 	case unicode.Is(unicode.Pd, r) || r == minusSign:

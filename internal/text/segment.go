@@ -156,6 +156,18 @@ func Symbols(s string) string {
 	}, Fold(s))
 }
 
+// Digit returns the digit of ASCII that a digit of another script or width is written for; 0 for what is not a decimal digit.
+func Digit(r rune) byte {
+	if !unicode.IsDigit(r) {
+		return 0
+	}
+	zero := r
+	for unicode.IsDigit(zero - 1) { // digits are ten in a row, or several times ten
+		zero--
+	}
+	return "0123456789"[(r-zero)%10]
+}
+
 // Same reports whether two names are written alike: in any case, and with accents in one sign or as marks.
 func Same(a, b string) bool { return Fold(a) == Fold(b) }
 

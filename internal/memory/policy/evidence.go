@@ -306,7 +306,7 @@ func spelledWords(s string) []spelledWord {
 // IsNumeral reports whether a word has a digit.
 func IsNumeral(w string) bool { return strings.ContainsFunc(w, unicode.IsNumber) }
 
-// numbersOf returns the numbers of a text as digits, without leading and trailing zeros, so that 92k is 92,000 and 05 is 5.
+// numbersOf returns the numbers of a text as digits of ASCII, without leading and trailing zeros, so that 92k is 92,000 and 05 is 5.
 func numbersOf(s string) []string {
 	var out []string
 	var digits strings.Builder
@@ -321,9 +321,9 @@ func numbersOf(s string) []string {
 	}
 	folded := []rune(text.Fold(s))
 	for i, r := range folded {
-		switch {
-		case r >= '0' && r <= '9':
-			digits.WriteRune(r)
+		switch d := text.Digit(r); {
+		case d != 0:
+			digits.WriteByte(d)
 		case (r == ',' || r == '.' || r == '\'') && digits.Len() > 0 && groupFollows(folded[i+1:]):
 		default:
 			flush()
@@ -336,7 +336,7 @@ func numbersOf(s string) []string {
 // groupFollows reports whether exactly three digits follow, as in 1,000.
 func groupFollows(rest []rune) bool {
 	n := 0
-	for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
+	for n < len(rest) && unicode.IsDigit(rest[n]) {
 		n++
 	}
 	return n == 3

@@ -77,7 +77,10 @@ func boundFacts(schema json.RawMessage, c *Config, messages []memory.Utterance) 
 // lettersOf returns a text without what a quotation may change: case, spaces and punctuation, and how accents are written.
 func lettersOf(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.In(r, unicode.L, unicode.M, unicode.N) {
+		switch d := text.Digit(r); {
+		case d != 0:
+			return rune(d)
+		case unicode.In(r, unicode.L, unicode.M, unicode.N):
 			return r
 		}
 		return -1

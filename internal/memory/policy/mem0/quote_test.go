@@ -52,6 +52,11 @@ func TestQuotationsInOtherSigns(t *testing.T) {
 			}
 		}
 	}
+	k := newTestDesk(t, newTestMem0(t), "")
+	k.answerWith("extract", `{"facts":[{"said":"راتبي 8500","fact":"راتبي 8500"}]}`)
+	if o := readOutcome(t, k.learn(k.addMessage(memory.RoleUser, "راتبي ٨٥٠٠ في الشهر."))); len(k.contents(memory.KindFact)) != 1 {
+		t.Errorf("digits of another script: %+v", o.Dropped)
+	}
 }
 
 // TestAnsweredIsASource: the earlier message of which a quotation has the question is one of its sources.
