@@ -44,7 +44,7 @@ type Core struct {
 	Jobs        Jobs
 	Upkeep      Upkeep
 	Waiter      Waiter
-	Policies    memory.Policies
+	Policies    memory.PolicySet
 	Embedders   memory.Embedders
 	// Routes are the operations that other packages serve, such as those of single policies.
 	Routes []route.Set

@@ -7,7 +7,6 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/apptest"
-	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest/toy"
 )
 
@@ -21,7 +20,7 @@ func TestNinthPolicy(t *testing.T) {
 	}
 	b := apptest.New(t, func(b *apptest.System, d *api.Deps, _ *api.Config) {
 		c := d.Core
-		c.Policies.(memory.PolicySet)[toy.Name] = ninth
+		c.Policies[toy.Name] = ninth
 		c.Routes = append(c.Routes, toy.Routes(b.Store))
 	})
 	if got := b.Call(t, "reader", "GET", "/v1/policies", "").Want(http.StatusOK); !strings.Contains(got.Body.String(), `"Tally"`) {

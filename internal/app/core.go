@@ -93,7 +93,7 @@ type Services struct {
 	Auth      *auth.Service
 	Tenants   *tenant.Service
 	Embedders *llm.Registry
-	Policies  memory.Policies
+	Policies  memory.PolicySet
 	Recall    *recall.Service
 
 	Notes       *notes.Service

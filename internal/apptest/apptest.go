@@ -73,7 +73,7 @@ type System struct {
 	Recall  *recall.Service
 	Logs    *commandtest.Buffer
 
-	Policies memory.Policies
+	Policies memory.PolicySet
 	Scopes   map[string]auth.Principal // by credential
 
 	Events []func() // what happens while a collection is followed

@@ -40,7 +40,7 @@ type Deps struct {
 	Clock  memory.Clock // default time.Now
 	Quota  memory.Quota // nil: no quotas
 	// Policies say what is made again when sources change; nil: nothing is.
-	Policies memory.Policies
+	Policies memory.PolicySet
 	// Forget is called after a collection was deleted, to drop its index; nil: there is none.
 	Forget func(tenantID, collection uuid.UUID)
 }
@@ -105,7 +105,7 @@ type Result struct {
 type Service struct {
 	store    Store
 	agents   memory.Agents
-	policies memory.Policies
+	policies memory.PolicySet
 	clock    memory.Clock
 	quota    memory.Quota
 	forget   func(tenantID, collection uuid.UUID)

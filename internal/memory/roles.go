@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -20,13 +21,7 @@ const (
 // sent, so a write enqueues no job for them but the one that embeds.
 func Decides(policy string) bool { return policy != PolicyNone && policy != PolicyMemGPT }
 
-// Policies finds policies by name.
-type Policies interface {
-	ByName(name string) (Policy, bool)
-	Names() []string // sorted
-}
-
-// PolicySet is a fixed set of policies. It implements Policies.
+// PolicySet is a fixed set of policies, by name.
 type PolicySet map[string]Policy
 
 // NewPolicySet returns a set of policies. Of two policies with one name, the later one is in the
@@ -39,21 +34,14 @@ func NewPolicySet(list ...Policy) PolicySet {
 	return set
 }
 
-// ByName implements Policies.
+// ByName returns the policy with a name.
 func (s PolicySet) ByName(name string) (Policy, bool) {
 	p, ok := s[name]
 	return p, ok
 }
 
-// Names implements Policies.
-func (s PolicySet) Names() []string {
-	names := make([]string, 0, len(s))
-	for n := range s {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
-}
+// Names returns the names of the policies, sorted.
+func (s PolicySet) Names() []string { return slices.Sorted(maps.Keys(s)) }
 
 // Quota refuses writes that would exceed a tenant's limits, with QuotaExceeded, before work is spent
 // on them. It takes no lock on the tenant; near a limit the store checks again (StorageLimits).

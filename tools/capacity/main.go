@@ -3,13 +3,13 @@
 package main
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/eval"
 )
 
 //go:embed figures.json
@@ -42,7 +42,7 @@ func run(w workload, docs bool) error {
 	if err != nil {
 		return err
 	}
-	made, err := between(old, text)
+	made, err := shown(old, text)
 	if err != nil {
 		return err
 	}
@@ -57,13 +57,7 @@ func tables(w workload) (string, error) {
 	return machines(f, w) + "\n" + routes(), nil
 }
 
-// between replaces what is between the marks of the page.
-func between(old []byte, text string) ([]byte, error) {
-	const begin, end = "<!-- capacity: begin -->\n", "<!-- capacity: end -->"
-	before, rest, ok := bytes.Cut(old, []byte(begin))
-	_, after, closed := bytes.Cut(rest, []byte(end))
-	if !ok || !closed {
-		return nil, fmt.Errorf("%s lacks the marks %q and %q", page, strings.TrimSpace(begin), end)
-	}
-	return fmt.Appendf(nil, "%s%s\n%s\n%s%s", before, begin, text, end, after), nil
+// shown returns the page with the tables between its marks.
+func shown(page []byte, tables string) ([]byte, error) {
+	return eval.ReplaceBetween(page, "capacity", "\n"+tables+"\n")
 }

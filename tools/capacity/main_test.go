@@ -19,14 +19,14 @@ func TestPageIsComputed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := between(old, text)
+	made, err := shown(old, text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(made, old) {
 		t.Error(`docs/capacity.md is not what the program prints; run "make capacity DOCS=1"`)
 	}
-	if _, err := between([]byte("# Capacity"), text); err == nil {
+	if _, err := shown([]byte("# Capacity"), text); err == nil {
 		t.Error("a page without marks was written")
 	}
 }

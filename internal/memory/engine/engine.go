@@ -48,7 +48,7 @@ type Index interface {
 // Deps are the dependencies of an Engine.
 type Deps struct {
 	Store     Store
-	Policies  memory.Policies
+	Policies  memory.PolicySet
 	Model     memory.Model            // answers calls
 	Heuristic memory.Model            // for collections with analyst "heuristic"; nil: Model
 	Models    map[string]memory.Model // further models, for collections that name one
@@ -77,7 +77,7 @@ type Config struct {
 // Engine runs policies. It is safe for concurrent use.
 type Engine struct {
 	store     Store
-	policies  memory.Policies
+	policies  memory.PolicySet
 	model     memory.Model
 	heuristic memory.Model
 	models    map[string]memory.Model

@@ -20,7 +20,7 @@ type Store interface {
 type Upkeep struct {
 	Store     Store
 	Embedders memory.Embedders
-	Policies  memory.Policies // nil: none
+	Policies  memory.PolicySet // nil: none
 	// ModelFor returns the model that the config of a collection selects; nil: there is none.
 	ModelFor func(*memory.Collection) memory.Model
 }

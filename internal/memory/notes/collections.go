@@ -30,7 +30,7 @@ type CollectionsDeps struct {
 	Store     CollectionsStore
 	Agents    memory.Agents
 	Embedders memory.Embedders
-	Policies  memory.Policies
+	Policies  memory.PolicySet
 	Clock     memory.Clock // nil: time.Now
 	Quota     memory.Quota // nil: no quotas
 	// EphemeralTTL is the lifetime of ephemeral collections, and of their clones, that set none; 0
@@ -100,7 +100,7 @@ type Collections struct {
 	store     CollectionsStore
 	agents    memory.Agents
 	embedders memory.Embedders
-	policies  memory.Policies
+	policies  memory.PolicySet
 	clock     memory.Clock
 	quota     memory.Quota
 	ephemeral time.Duration

@@ -30,8 +30,8 @@ type Store interface {
 type Deps struct {
 	Store     Store
 	Embedders memory.Embedders
-	Policies  memory.Policies // nil: none
-	Clock     memory.Clock    // nil: time.Now
+	Policies  memory.PolicySet // nil: none
+	Clock     memory.Clock     // nil: time.Now
 	Log       *slog.Logger
 	Quota     memory.Quota // nil: no quotas
 }
@@ -50,7 +50,7 @@ type Config struct {
 type Service struct {
 	store     Store
 	embedders memory.Embedders
-	policies  memory.Policies
+	policies  memory.PolicySet
 	clock     memory.Clock
 	log       *slog.Logger
 	quota     memory.Quota

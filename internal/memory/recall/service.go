@@ -46,11 +46,11 @@ type Deps struct {
 	Embedders memory.Embedders
 	Model     memory.Model // answers Judge's call; nil together with Judge: rerank is refused
 	Judge     Judge
-	Reranker  Reranker        // orders hits for RerankEndpoint; nil: that is refused
-	Policies  memory.Policies // decide how their collections are read; nil: by the defaults
-	Clock     memory.Clock    // default time.Now
-	Log       *slog.Logger    // default silent
-	Tracer    trace.Tracer    // default no spans
+	Reranker  Reranker         // orders hits for RerankEndpoint; nil: that is refused
+	Policies  memory.PolicySet // decide how their collections are read; nil: by the defaults
+	Clock     memory.Clock     // default time.Now
+	Log       *slog.Logger     // default silent
+	Tracer    trace.Tracer     // default no spans
 
 	// Snapshots keeps indexes as files, so that a process does not have to fill them from the log; nil:
 	// they are not kept. Reach returns a scope that reaches all of a tenant, and is required with it and by Sweep.
@@ -104,7 +104,7 @@ type Service struct {
 	model     memory.Model
 	judge     Judge
 	reranker  Reranker
-	policies  memory.Policies
+	policies  memory.PolicySet
 	clock     memory.Clock
 	log       *slog.Logger
 	spans     spans

@@ -62,7 +62,7 @@ type Deps struct {
 	Recall   *recall.Service
 	Files    *files.Service
 	Tools    *tools.Service // nil: no tools of the tenant's own
-	Policies memory.Policies
+	Policies memory.PolicySet
 	Models   Models       // nil: runs are stored and not done
 	Clock    memory.Clock // nil: time.Now
 	// Publish sends a delta to all processes, this one included, which call Receive. It does not block, and may lose
@@ -83,7 +83,7 @@ type Service struct {
 	recall   *recall.Service
 	files    *files.Service
 	tools    *tools.Service
-	policies memory.Policies
+	policies memory.PolicySet
 	models   Models
 	clock    memory.Clock
 	encoding search.Encoding

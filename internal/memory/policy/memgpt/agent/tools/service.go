@@ -21,7 +21,7 @@ type Store interface {
 // Deps are the parts that the service uses; all are required.
 type Deps struct {
 	Store    Store
-	Policies memory.Policies // no tool has the name of one of theirs
+	Policies memory.PolicySet // no tool has the name of one of theirs
 }
 
 // Service keeps the tools of tenants. It is safe for concurrent use.
