@@ -369,8 +369,10 @@ func eraseMoves(_ *testing.T, w *world) {
 	left := func(i int) (of uuid.UUID, moved []uuid.UUID) {
 		j := must(w.Job(w.ctx, w.all, jobs[i].ID))(w.t)
 		var out struct {
-			Policy string
-			Moves  []struct{ Note, Session uuid.UUID }
+			Policy string `json:"policy"`
+			Moves  []struct {
+				Note uuid.UUID `json:"note"`
+			} `json:"moves"`
 		}
 		w.noError(json.Unmarshal(j.Result, &out))
 		w.assertf(out.Policy == "p" && !strings.Contains(string(j.Result), "mark"), "job %d says %s", i, j.Result)
