@@ -240,7 +240,7 @@ func TestChatOffline(t *testing.T) {
 	g.remembers("home", "user: Where do I live?", "user: Tell me of my house.")
 }
 
-// When the client disconnects, the call of the model ends and nothing of the reply is stored.
+// When the client disconnects, the call of the model ends and nothing of the reply is stored; the question is.
 func TestDisconnectEndsTheReply(t *testing.T) {
 	t.Parallel()
 	model := llmtest.New(t)
@@ -260,6 +260,7 @@ func TestDisconnectEndsTheReply(t *testing.T) {
 	leave()
 	_ = stream.Close()
 	g.until("the model is left alone", func() bool { return model.Active() == 0 })
+	g.remembers("home", "user: Tell me.")
 	g.call(http.StatusOK, http.MethodPost, "/v1/collections/home/chat", object{"message": "Are you there?"})
-	g.remembers("home", "user: Are you there?", "assistant: There.")
+	g.remembers("home", "user: Tell me.", "user: Are you there?", "assistant from memory: There.")
 }

@@ -28,7 +28,7 @@ func TestCheckReportsWrongCacheEntries(t *testing.T) {
 		}
 		return found
 	}
-	if found := check(); len(found.Problems) != 0 || !strings.Contains(strings.Join(found.Notes, "\n"), "caches 1 versions") {
+	if found := check(); len(found.Problems) != 0 || !strings.Contains(strings.Join(found.Notes, "\n"), "caches 1 version\n") {
 		t.Fatalf("a sound set-up: %+v", found)
 	}
 	client := redis.Client()

@@ -23,7 +23,7 @@ func Budgets() map[string]int {
 		"internal/memory/block":                     450,
 		"internal/memory/engine":                    5296,
 		"internal/memory/recall":                    6797,
-		"internal/memory/recall/contexts":           1520,
+		"internal/memory/recall/contexts":           1524,
 		"internal/memory/graph":                     250,
 		"internal/memory/files":                     1475,
 		"internal/memory/policy":                    1460,

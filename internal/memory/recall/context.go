@@ -180,7 +180,7 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	}
 	request := contexts.Request{
 		Query: words, Budget: q.TokenBudget, Encoding: q.Encoding, Order: q.Order,
-		Details: len(rd.Kinds) > 0, Layers: q.Chat && len(rd.Layers) > 0, ByDate: rd.ByDate, Hits: make([]contexts.Hit, len(found.Hits)),
+		Details: len(rd.Kinds) > 0, Layers: q.Chat && len(rd.Layers) > 0, ByDate: rd.ByDate, Pages: rd.CountLinked != "", Hits: make([]contexts.Hit, len(found.Hits)),
 	}
 	for i := range found.Hits {
 		request.Hits[i] = contexts.Hit{Note: &found.Hits[i].Note.Note, Passage: found.Hits[i].Passage, About: found.Hits[i].About}

@@ -32,6 +32,7 @@ type Request struct {
 	Details  bool // show the confidence and the end of facts
 	Layers   bool // show in which layer a note is
 	ByDate   bool // show hits of all kinds together, under their dates
+	Pages    bool // messages are pages, which are shown in place of the facts that were learned from them
 
 	Hits   []Hit         // best first
 	Pinned []memory.Note // shown first in their parts, in this order

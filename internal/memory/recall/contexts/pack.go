@@ -29,6 +29,7 @@ type packer struct {
 	details  bool
 	layers   bool // name the layers of notes
 	byDate   bool
+	pages    bool // as in Request
 
 	items     []*item // what is shown, the most relevant first
 	used      int     // tokens of items
@@ -51,7 +52,7 @@ type packer struct {
 func newPacker(r *Request) *packer {
 	return &packer{
 		budget: r.Budget, order: r.Order, encoding: r.Encoding, query: newQueryTerms(r.Query),
-		details: r.Details, layers: r.Layers, byDate: r.ByDate, asked: map[string]Hit{},
+		details: r.Details, layers: r.Layers, byDate: r.ByDate, pages: r.Pages, asked: map[string]Hit{},
 	}
 }
 
@@ -104,7 +105,9 @@ func (p *packer) recalled() []uuid.UUID {
 
 // placeHits adds the hits that fit. When none does, it adds a part of the first one.
 func (p *packer) placeHits(ctx context.Context, hits []Hit) error {
-	hits = statementsFirst(hits)
+	if !p.pages {
+		hits = statementsFirst(hits)
+	}
 	for _, h := range hits {
 		p.ask(h)
 	}
@@ -247,7 +250,7 @@ func (p *packer) isShown(h Hit, says wording) bool {
 		}
 		return true
 	}
-	together := h.About != uuid.Nil && memory.IsStatement(n)
+	together := !p.pages && h.About != uuid.Nil && memory.IsStatement(n)
 	return p.isSaid(says) || !together && p.isDerivedFromShown(n)
 }
 
