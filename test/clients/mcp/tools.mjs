@@ -28,7 +28,7 @@ assert.match(text(await use("search_notes", { collection, query: "cello" })), /N
 assert.match(text(await use("build_context", { collection, query: "cello" })), /^<slipbox-memory>/);
 assert.match(text(await use("correct", { collection, note, content: "Nora plays the viola." })), /^Corrected/);
 assert.equal((await use("note_history", { collection, note })).structuredContent.versions.length, 2);
-const refused = await use("search_notes", { collection, query: 7 });
+const refused = await use("search_notes", { collection, query: { text: "cello" } });
 assert.ok(refused.isError && refused.content[0].text.includes("Fix:"));
 await assert.rejects(use("absent", {}), /unknown tool/);
 const { resources } = await client.listResources();
