@@ -30,15 +30,13 @@ beside() {
 	beside_names+=("$name") beside_starts+=("$SECONDS") beside_pids+=("$!") beside_outputs+=("$output")
 }
 
-# await_beside waits for all that beside started, prints what it said, and ends the script when one failed.
+# await_beside waits for all that beside started, prints what it said, and ends the script when some failed.
 await_beside() {
-	local i
+	local i failed=()
 	for i in "${!beside_pids[@]}"; do
 		printf '\n=== %s\n' "${beside_names[i]}"
 		if ! wait "${beside_pids[i]}"; then
-			cat "${beside_outputs[i]}" >&2
-			printf '\n=== %s FAILED\n' "${beside_names[i]}" >&2
-			exit 1
+			failed+=("${beside_names[i]}")
 		fi
 		cat "${beside_outputs[i]}"
 		rm -f "${beside_outputs[i]}"
@@ -46,6 +44,10 @@ await_beside() {
 		unset "beside_pids[i]"
 	done
 	beside_names=() beside_starts=() beside_pids=() beside_outputs=()
+	if ((${#failed[@]})); then
+		printf '\n=== %s FAILED\n' "${failed[@]}" >&2
+		exit 1
+	fi
 }
 
 # passed is the last commit that passed whole, of any working tree; empty when none is known here.
