@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"slices"
@@ -82,7 +81,7 @@ func (v *Versions) Links(ctx context.Context, s tenant.Scope, view memory.View, 
 		return nil, err
 	}
 	notes := slices.Clone(q.Notes)
-	slices.SortFunc(notes, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortFunc(notes, memory.CompareIDs)
 	notes = slices.Compact(notes)
 	key := linksKey{tenant: s.Tenant(), view: viewKey(&view)}
 	found := make([][]memory.Link, len(notes))

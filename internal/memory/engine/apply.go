@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -257,7 +256,7 @@ func (w *applyTx) findExisting(ctx context.Context) error {
 }
 
 func (w *applyTx) readLinks(ctx context.Context, ids []uuid.UUID, d memory.Direction) ([]memory.Link, error) {
-	slices.SortFunc(ids, compareIDs)
+	slices.SortFunc(ids, memory.CompareIDs)
 	ids = slices.Compact(ids)
 	if len(ids) == 0 {
 		return nil, nil
@@ -606,7 +605,5 @@ func (w *applyTx) endJob(ctx context.Context) error {
 
 // sortedIDs returns the keys of a map in order, so that writes are deterministic.
 func sortedIDs[V any](m map[uuid.UUID]V) []uuid.UUID {
-	return slices.SortedFunc(maps.Keys(m), compareIDs)
+	return slices.SortedFunc(maps.Keys(m), memory.CompareIDs)
 }
-
-func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }

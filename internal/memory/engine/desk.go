@@ -387,7 +387,7 @@ func (d *desk) hasListed(id uuid.UUID) (v memory.Version, ok bool) {
 // inLists returns a note of the lists of kinds; nil: none has it.
 func (d *desk) inLists(id uuid.UUID) *memory.Note {
 	for _, all := range d.all {
-		if i, found := slices.BinarySearchFunc(all, id, func(n memory.ReadNote, id uuid.UUID) int { return compareIDs(n.ID, id) }); found {
+		if i, found := slices.BinarySearchFunc(all, id, func(n memory.ReadNote, id uuid.UUID) int { return memory.CompareIDs(n.ID, id) }); found {
 			return all[i].Note
 		}
 	}
@@ -445,10 +445,10 @@ func (d *desk) listMatching(ctx context.Context, q *memory.NoteQuery) (notes []m
 	if err != nil || !ok {
 		return nil, false, err
 	}
-	order := compareIDs
+	order := memory.CompareIDs
 	if q.Newest {
 		slices.Reverse(ids)
-		order = func(a, b uuid.UUID) int { return compareIDs(b, a) }
+		order = func(a, b uuid.UUID) int { return memory.CompareIDs(b, a) }
 	}
 	if q.After != uuid.Nil {
 		ids = slices.DeleteFunc(ids, func(id uuid.UUID) bool { return order(id, q.After) <= 0 })

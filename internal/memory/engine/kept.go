@@ -216,7 +216,7 @@ func (l *keptList) forget(at memory.Revision) {
 
 // after returns where the notes behind an id begin.
 func (l *keptList) after(id uuid.UUID) int {
-	i, _ := slices.BinarySearchFunc(l.versions, id, func(k keptVersion, id uuid.UUID) int { return cmp.Or(compareIDs(k.ID, id), -1) })
+	i, _ := slices.BinarySearchFunc(l.versions, id, func(k keptVersion, id uuid.UUID) int { return cmp.Or(memory.CompareIDs(k.ID, id), -1) })
 	return i
 }
 

@@ -199,7 +199,7 @@ func (b *book) known(ids []uuid.UUID, now time.Time, keepFor time.Duration, all 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	k.forgotten = b.forgotten
-	if k.ascending = !all && len(ids) >= longList && slices.IsSortedFunc(ids, compareIDs); k.ascending {
+	if k.ascending = !all && len(ids) >= longList && slices.IsSortedFunc(ids, memory.CompareIDs); k.ascending {
 		ids = b.notListed(ids, &k, now, keepFor)
 	}
 	for _, id := range ids {
@@ -218,8 +218,6 @@ func (b *book) known(ids []uuid.UUID, now time.Time, keepFor time.Duration, all 
 	return k
 }
 
-func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
-
 // notListed returns those of a long list that are not in the one before, and adds the use of the others.
 func (b *book) notListed(ids []uuid.UUID, k *known, now time.Time, keepFor time.Duration) (rest []uuid.UUID) {
 	was := b.list.ids
@@ -228,12 +226,12 @@ func (b *book) notListed(ids []uuid.UUID, k *known, now time.Time, keepFor time.
 	}
 	k.oldest = b.list.at
 	for id, u := range b.list.used {
-		if _, found := slices.BinarySearchFunc(ids, id, compareIDs); found {
+		if _, found := slices.BinarySearchFunc(ids, id, memory.CompareIDs); found {
 			k.used[id] = u
 		}
 	}
 	for _, id := range ids {
-		for len(was) > 0 && compareIDs(was[0], id) < 0 {
+		for len(was) > 0 && memory.CompareIDs(was[0], id) < 0 {
 			was = was[1:]
 		}
 		if len(was) == 0 || was[0] != id {
@@ -291,7 +289,7 @@ func (c *counter) flush(ctx context.Context) error {
 		ids = append(ids, id)
 	}
 	c.mu.Unlock()
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortFunc(ids, memory.CompareIDs)
 	var first error
 	for _, id := range ids {
 		err := c.flushCollection(ctx, id)
@@ -362,7 +360,7 @@ func (b *book) keep(written []memory.UsageDelta, now time.Time, keepFor time.Dur
 		if u, ok := b.stored[d.Note]; ok {
 			u.Usage = addDelta(u.Usage, d)
 			b.stored[d.Note] = u
-			if _, listed := slices.BinarySearchFunc(b.list.ids, d.Note, compareIDs); listed {
+			if _, listed := slices.BinarySearchFunc(b.list.ids, d.Note, memory.CompareIDs); listed {
 				b.list.used[d.Note] = u.Usage
 			}
 		}

@@ -125,7 +125,7 @@ func (s *Store) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, de
 	for id := range sum {
 		wanted = append(wanted, id)
 	}
-	slices.SortFunc(wanted, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortFunc(wanted, memory.CompareIDs)
 	return s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		q.HoldCollections(sc.Tenant(), v.Collection.ID)
 		r, err := store.ReachVisible(ctx, q, sc, v.Collection.ID, s.now())

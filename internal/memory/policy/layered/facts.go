@@ -365,7 +365,7 @@ func (f *facts) edgesOf(ctx context.Context, triples []memory.Note, item uuid.UU
 			ids, subjects = append(ids, id), append(subjects, id.Source)
 		}
 	}
-	slices.SortFunc(subjects, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortFunc(subjects, memory.CompareIDs)
 	if err := f.readEdges(ctx, slices.Compact(subjects)...); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package mem0
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -159,7 +158,7 @@ func (u *graphUpdate) loadTriples(ctx context.Context, ended []*graphEdge) error
 			byTriple[e.edge.Triple], ids = e, append(ids, e.edge.Triple)
 		}
 	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	slices.SortFunc(ids, memory.CompareIDs)
 	for piece := range slices.Chunk(ids, policy.PageSize) {
 		notes, err := u.d.Notes(ctx, piece)
 		if err != nil {

@@ -45,7 +45,7 @@ func (r *run) analyzeHot(ctx context.Context) error {
 	slices.SortStableFunc(hot, func(a, b *session) int {
 		switch {
 		case a.state.Due && b.state.Due:
-			return compareIDs(a.note.ID, b.note.ID)
+			return memory.CompareIDs(a.note.ID, b.note.ID)
 		case a.state.Due != b.state.Due:
 			return cmp.Compare(boolOrder(b.state.Due), boolOrder(a.state.Due))
 		}
@@ -255,7 +255,7 @@ func (r *run) freshPages(ctx context.Context, s *session) (pages []*midPage, lef
 		pages = append(stored, pages...)
 	}
 	pages = slices.DeleteFunc(pages, func(pg *midPage) bool { return pg.state.Analyzed })
-	slices.SortFunc(pages, func(a, b *midPage) int { return compareIDs(a.first, b.first) })
+	slices.SortFunc(pages, func(a, b *midPage) int { return memory.CompareIDs(a.first, b.first) })
 	pages = slices.Compact(pages)
 	some := pages[:min(len(pages), maxPages)]
 	return some, int64(len(pages) - len(some)), r.readMessages(ctx, some)
@@ -348,7 +348,7 @@ func (r *run) repairProfile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(messages, func(a, b memory.Note) int { return compareIDs(a.ID, b.ID) })
+	slices.SortFunc(messages, func(a, b memory.Note) int { return memory.CompareIDs(a.ID, b.ID) })
 	m := material{person: r.c.UserName}
 	for len(messages) > 0 {
 		turn, page := messages[0].Attributes[memory.AttrTurn], 1

@@ -176,7 +176,7 @@ func (r *run) remove(ctx context.Context, s *session) error {
 		}
 		r.dec.Deletes = append(r.dec.Deletes, s.note.ID)
 	}
-	slices.SortFunc(ids, compareIDs)
+	slices.SortFunc(ids, memory.CompareIDs)
 	ids = slices.Compact(ids)
 	between, err := r.d.Links(ctx, ids, memory.Both)
 	if err != nil {

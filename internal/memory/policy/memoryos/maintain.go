@@ -1,7 +1,6 @@
 package memoryos
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -194,11 +193,9 @@ func sortedPages(pages map[uuid.UUID]*midPage) []uuid.UUID {
 	for id := range pages {
 		out = append(out, id)
 	}
-	slices.SortFunc(out, compareIDs)
+	slices.SortFunc(out, memory.CompareIDs)
 	return out
 }
-
-func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
 
 // sessionOf returns a session; nil: there is none that can be read.
 func (r *run) sessionOf(id uuid.UUID) *session {
@@ -331,7 +328,7 @@ func (r *run) waiting(ctx context.Context, upTo uuid.UUID, fully bool) ([]pair, 
 		}
 		for i := range list {
 			n := list[i]
-			if compareIDs(n.ID, upTo) > 0 {
+			if memory.CompareIDs(n.ID, upTo) > 0 {
 				return out, nil
 			}
 			turn, _ := n.Attributes[memory.AttrTurn].(string)
@@ -370,7 +367,7 @@ func (r *run) lastMoved(ctx context.Context) (uuid.UUID, error) {
 // lastPaged returns the newest message that a session names; uuid.Nil when none does.
 func (r *run) lastPaged() (last uuid.UUID) {
 	see := func(id uuid.UUID) {
-		if compareIDs(id, last) > 0 {
+		if memory.CompareIDs(id, last) > 0 {
 			last = id
 		}
 	}
@@ -435,7 +432,7 @@ func (r *run) messagesOf(ctx context.Context, turn string, pg *midPage) (out []m
 				return nil, err
 			}
 			out = slices.DeleteFunc(out, func(n memory.Note) bool { return n.Category != CategoryPage || n.Attributes[memory.AttrTurn] != turn })
-			slices.SortFunc(out, func(a, b memory.Note) int { return compareIDs(a.ID, b.ID) })
+			slices.SortFunc(out, func(a, b memory.Note) int { return memory.CompareIDs(a.ID, b.ID) })
 			return out, nil
 		}
 	}

@@ -79,7 +79,7 @@ func (r *run) readWhole(ctx context.Context, pairs []pair) error {
 		if err != nil {
 			return err
 		}
-		slices.SortFunc(whole, func(a, b memory.Note) int { return compareIDs(a.ID, b.ID) })
+		slices.SortFunc(whole, func(a, b memory.Note) int { return memory.CompareIDs(a.ID, b.ID) })
 		pairs[i].messages = whole
 	}
 	return nil
@@ -106,7 +106,7 @@ func (r *run) previousPage(ctx context.Context, before uuid.UUID) (*midPage, err
 // newestPaged returns the newest message of the middle tier before one. As a rule it is the last one that a session names; where
 // that is a later one, or was deleted or evicted, the log is searched.
 func (r *run) newestPaged(ctx context.Context, before uuid.UUID) ([]memory.Note, error) {
-	if id := r.lastPaged(); id != uuid.Nil && compareIDs(id, before) < 0 {
+	if id := r.lastPaged(); id != uuid.Nil && memory.CompareIDs(id, before) < 0 {
 		last, err := r.d.Notes(ctx, []uuid.UUID{id})
 		if err != nil || len(last) > 0 && last[0].Category == CategoryPage {
 			return last, err
@@ -130,7 +130,7 @@ func (r *run) pagesOf(ctx context.Context, ids []uuid.UUID, dir memory.Direction
 		for of := range loose {
 			firsts = append(firsts, of)
 		}
-		slices.SortFunc(firsts, compareIDs)
+		slices.SortFunc(firsts, memory.CompareIDs)
 		more, err := r.d.Links(ctx, firsts, memory.Incoming)
 		if err != nil {
 			return nil, err
@@ -167,7 +167,7 @@ func (r *run) pagesOf(ctx context.Context, ids []uuid.UUID, dir memory.Direction
 			out = append(out, pg)
 		}
 	}
-	slices.SortFunc(out, func(a, b *midPage) int { return compareIDs(a.first, b.first) })
+	slices.SortFunc(out, func(a, b *midPage) int { return memory.CompareIDs(a.first, b.first) })
 	return out, nil
 }
 
@@ -282,7 +282,7 @@ func (r *run) sessionAround(pages []*midPage) *session {
 // newestSession returns the session that was opened last; nil if there is none.
 func (r *run) newestSession() (newest *session) {
 	for _, s := range r.added {
-		if !s.gone && (newest == nil || compareIDs(s.note.ID, newest.note.ID) > 0) {
+		if !s.gone && (newest == nil || memory.CompareIDs(s.note.ID, newest.note.ID) > 0) {
 			newest = s
 		}
 	}
@@ -290,7 +290,7 @@ func (r *run) newestSession() (newest *session) {
 		if s != nil && s.gone {
 			continue
 		}
-		if newest == nil || compareIDs(r.roster.ids[k], newest.note.ID) > 0 {
+		if newest == nil || memory.CompareIDs(r.roster.ids[k], newest.note.ID) > 0 {
 			newest = r.open(k)
 		}
 		break // those before it are older
@@ -706,7 +706,7 @@ func (r *run) readMessages(ctx context.Context, pages []*midPage) error {
 			continue
 		}
 		of := append([]uuid.UUID{pg.first}, pg.others...)
-		slices.SortFunc(of, compareIDs)
+		slices.SortFunc(of, memory.CompareIDs)
 		for _, id := range of {
 			if n, ok := read[id]; ok {
 				pg.messages = append(pg.messages, n)

@@ -34,7 +34,7 @@ func regrow[L any](was []leaf[L], notes []memory.ReadNote, build func([]memory.R
 	for i := range was {
 		n, last := len(notes), i+1 == len(was)
 		if end := was[i].notes[len(was[i].notes)-1].ID; !last {
-			n, _ = slices.BinarySearchFunc(notes, end, func(n memory.ReadNote, id uuid.UUID) int { return cmp.Or(compareIDs(n.ID, id), -1) })
+			n, _ = slices.BinarySearchFunc(notes, end, func(n memory.ReadNote, id uuid.UUID) int { return cmp.Or(memory.CompareIDs(n.ID, id), -1) })
 		}
 		part := notes[:n]
 		switch same := func(a, b memory.ReadNote) bool { return a.Note == b.Note }; {
@@ -122,7 +122,7 @@ func newRosterLeaf(notes []memory.ReadNote) *rosterLeaf {
 		l.ids, l.lines = append(l.ids, n.ID), append(l.lines, line{n.Note, s, s.visit.at})
 		l.vectors, l.marks = append(l.vectors, s.vector), append(l.marks, s.marks)
 		l.torn = l.torn || s.torn
-		if compareIDs(s.last, l.last) > 0 {
+		if memory.CompareIDs(s.last, l.last) > 0 {
 			l.last = s.last
 		}
 		if s.state.Fresh > 0 {
@@ -146,7 +146,7 @@ func (r *roster) at(k int) *line {
 
 // find returns the number of a session.
 func (r *roster) find(id uuid.UUID) (k int, found bool) {
-	return slices.BinarySearchFunc(r.ids, id, compareIDs)
+	return slices.BinarySearchFunc(r.ids, id, memory.CompareIDs)
 }
 
 // shelf is knowledge about one person, oldest first.

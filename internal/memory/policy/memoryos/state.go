@@ -208,7 +208,7 @@ type Page struct {
 func PagesOf(links []memory.Link) ([]Page, []Damaged) {
 	out, loose, damaged := groupPages(links)
 	out = append(out, promote(loose)...)
-	slices.SortFunc(out, func(a, b Page) int { return compareIDs(a.First, b.First) })
+	slices.SortFunc(out, func(a, b Page) int { return memory.CompareIDs(a.First, b.First) })
 	return out, damaged
 }
 
@@ -234,7 +234,7 @@ func groupPages(links []memory.Link) (out []Page, loose map[uuid.UUID][]*memory.
 		}
 	}
 	for of, list := range loose {
-		slices.SortFunc(list, func(a, b *memory.Link) int { return compareIDs(a.Target, b.Target) })
+		slices.SortFunc(list, func(a, b *memory.Link) int { return memory.CompareIDs(a.Target, b.Target) })
 		i, ok := at[of]
 		if !ok {
 			continue
