@@ -69,13 +69,13 @@ func succeeds(t *testing.T, data string, args ...string) string {
 	return out
 }
 
-// firstKey returns the key that a first start prints. It is written before the gateway is ready, and read by another goroutine.
-func (p *process) firstKey(t *testing.T) (key string) {
+// firstKey returns the key that a first start prints before it is ready.
+func (p *process) firstKey(t *testing.T) string {
 	t.Helper()
-	p.Await(t, "it printed its first key", func() bool {
-		key = keyText.FindString(p.Stdout.String())
-		return key != ""
-	})
+	key := keyText.FindString(p.Stdout.String())
+	if key == "" {
+		t.Fatalf("no first key:\n%s", p.Stdout)
+	}
 	return key
 }
 

@@ -19,7 +19,6 @@ func TestFirstStartPrintsOneKeyOnce(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "created", "if", "missing") // C065
 	p := serve(t, data, nil)
-	p.firstKey(t)
 	keys := keyText.FindAllString(p.Stdout.String(), -1)
 	if len(keys) != 1 {
 		t.Fatalf("stdout of the first start holds %d keys, want 1:\n%s", len(keys), p.Stdout)

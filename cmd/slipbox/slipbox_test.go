@@ -38,10 +38,9 @@ func newPerson(t *testing.T, env ...string) *person {
 	p.url = "http://127.0.0.1:" + commandtest.FreePort(t)
 	p.env = []string{"HOME=" + p.home, "XDG_CONFIG_HOME=", "TZ=UTC", "COLUMNS=", "NO_COLOR="}
 	p.start(t, env...)
-	p.gateway.Await(t, "it printed its key", func() bool {
-		p.key = keyText.FindString(p.gateway.Stdout.String())
-		return p.key != ""
-	})
+	if p.key = keyText.FindString(p.gateway.Stdout.String()); p.key == "" {
+		t.Fatalf("no first key:\n%s", p.gateway.Stdout)
+	}
 	return p
 }
 

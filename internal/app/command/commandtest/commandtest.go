@@ -122,7 +122,7 @@ func Run(tb testing.TB, env []string, args ...string) (stdout, stderr string, co
 
 // Process is a started command.
 type Process struct {
-	Stdout, Stderr *Buffer
+	Stdout, Stderr Output
 	// Done is closed when the process has ended. ExitCode may be called then.
 	Done <-chan struct{}
 
@@ -133,8 +133,8 @@ type Process struct {
 func Start(tb testing.TB, cmd *exec.Cmd) *Process {
 	tb.Helper()
 	done := make(chan struct{})
-	p := &Process{Stdout: &Buffer{}, Stderr: &Buffer{}, Done: done, cmd: cmd}
-	cmd.Stdout, cmd.Stderr = p.Stdout, p.Stderr
+	p := &Process{Stdout: newOutput(tb), Stderr: newOutput(tb), Done: done, cmd: cmd}
+	cmd.Stdout, cmd.Stderr = p.Stdout.file, p.Stderr.file
 	if err := cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
@@ -186,7 +186,29 @@ func (p *Process) Stop(tb testing.TB) int {
 // ExitCode returns the exit code of a process that has ended; -1 when it was killed.
 func (p *Process) ExitCode() int { return p.cmd.ProcessState.ExitCode() }
 
-// Buffer holds the output of a process. It may be read while the process writes.
+// Output is what a process has written. It is a file: what the process wrote before it answered a request is there
+// when the answer is, and no reader of a pipe has to be waited for.
+type Output struct{ file *os.File }
+
+func newOutput(tb testing.TB) Output {
+	tb.Helper()
+	f, err := os.CreateTemp(tb.TempDir(), "output-")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = f.Close() })
+	return Output{f}
+}
+
+func (o Output) String() string {
+	b, err := os.ReadFile(o.file.Name())
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// Buffer holds what a server in the same process logs. It may be read while the server writes.
 type Buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
