@@ -127,7 +127,7 @@ func CheckComments(root fs.FS) ([]Remark, error) {
 }
 
 // walkOurs calls visit for every file of the module in root and of the modules in it,
-// without testdata and hidden folders.
+// without testdata, hidden folders and what was installed into them.
 func walkOurs(root fs.FS, visit func(file string) error) error {
 	return fs.WalkDir(root, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -137,7 +137,7 @@ func walkOurs(root fs.FS, visit func(file string) error) error {
 		if !entry.IsDir() {
 			return visit(file)
 		}
-		if file != "." && (name == "testdata" || name == "vendor" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+		if file != "." && (name == "testdata" || name == "vendor" || name == "node_modules" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
 			return fs.SkipDir
 		}
 		return nil
