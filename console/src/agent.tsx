@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { Budget } from './context.tsx'
 import type { InsideProps } from './fill.tsx'
 import { usePages } from './pages.ts'
-import { Buttons, Dialog, Field, Problem, Read, State, Text, Waiting } from './parts.tsx'
+import { Buttons, Dialog, Field, Problem, Read, Reading, State, Text } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { useAction, useLoad, useShared } from './state.ts'
 import { count, formatTime, plural, reveal } from './text.ts'
@@ -26,7 +26,7 @@ export function Agent({ collection: c, fresh: given }: InsideProps) {
       </section>
       <section>
         <h2>Blocks</h2>
-        {blocks.state === 'failed' ? <Problem error={blocks.error} again={blocks.again} /> : !blocks.items ? <Waiting /> : blocks.items.length === 0
+        <Reading of={blocks} />{!blocks.items ? null : blocks.items.length === 0
           ? <p class="soft">None. A block is a text that the agent always sees, such as what is known about the person.</p>
           : <ul class="blocks">{blocks.items.map(b => <Block key={b.id} block={b} collection={c.id} edit={() => setEditing(b)} />)}</ul>}
         <p><button type="button" onClick={() => setEditing('new')}>New block</button></p>
@@ -36,7 +36,7 @@ export function Agent({ collection: c, fresh: given }: InsideProps) {
       <section>
         <h2>Runs</h2>
         <Send collection={c.id} done={again} />
-        {runs.state === 'failed' ? <Problem error={runs.error} again={runs.again} /> : !runs.items ? <Waiting /> : runs.items.length === 0
+        <Reading of={runs} />{!runs.items ? null : runs.items.length === 0
           ? <p class="soft">The agent has not acted yet. A remembered <a href={formatRoute({ collection: c.id, tab: 'chat' })}>chat</a> is a run, as is what you tell it here.</p>
           : <ul class="runs">{runs.items.map(r => <Run key={r.id} run={r} collection={c.id} />)}</ul>}
         {runs.more && <p class="center"><button type="button" onClick={runs.more}>Show more</button></p>}

@@ -4,7 +4,7 @@ import type { Go } from './collection.tsx'
 import { Merge } from './merge.tsx'
 import { Difference } from './note.tsx'
 import { usePages } from './pages.ts'
-import { Empty, Problem, Text, Waiting } from './parts.tsx'
+import { Empty, Reading, Text } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { useLoad, useShared, useTyped } from './state.ts'
 import { count, plural, reveal } from './text.ts'
@@ -35,10 +35,10 @@ export function Compare({ collection: c, route, go, changed, fresh }: { collecti
   const own = against === '' || against === c.id
   const title = other ? reveal(other.title) : ''
   const ownTitle = reveal(family.data?.find(f => f.item.id === c.id)?.title ?? titleOf(c))
-  if (family.state === 'failed') return <Problem error={family.error} again={family.again} />
-  if (!family.data) return <Waiting />
+  if (!family.data) return <Reading of={family} />
   return (
     <>
+      <Reading of={family} />
       <form class="row filters" onSubmit={e => { e.preventDefault(); choose({ against, at: typed.trim() }) }}>
         <label>Compare with <select value={own ? '' : against} onChange={e => choose({ against: e.currentTarget.value || c.id, at: typed.trim() })}>
           <option value="">its own past</option>
@@ -73,8 +73,7 @@ function Differences({ c, against, at, fresh, heading, here, there }: { c: Schem
     })
     return { items: [...page.items, ...page.links], ...(page.next_cursor && { next_cursor: page.next_cursor }) }
   }, [c.id, against, at], fresh)
-  if (list.state === 'failed') return <Problem error={list.error} again={list.again} />
-  if (!list.items) return <Waiting />
+  if (!list.items) return <Reading of={list} />
   const notes = list.items.filter(d => 'note' in d)
   const end = (d: Schemas['LinkChange'], note: string, text?: string) => (
     <a href={formatRoute({ collection: d.change === 'removed' ? against : c.id, note })}>{text ? <Text most={120} still>{text}</Text> : 'a note that is gone'}</a>
@@ -82,6 +81,7 @@ function Differences({ c, against, at, fresh, heading, here, there }: { c: Schem
   const of = (kind: Schemas['ChangeKind']) => notes.filter(n => n.change === kind).length
   return (
     <>
+      <Reading of={list} />
       <p role="status">{heading}: {plural(of('changed'), 'note')} differ{of('changed') === 1 && 's'}, {count(of('added'))} only <bdi>{here}</bdi>, {count(of('removed'))} only <bdi>{there}</bdi>{list.more && ', and more'}.</p>
       {list.items.length === 0 ? <Empty title="Both remember the same"><p>Add a note to one of the two, or correct one, and look again.</p></Empty> : (
         <ul class="cards compared">

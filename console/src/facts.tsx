@@ -3,7 +3,7 @@ import type { Go } from './collection.tsx'
 import './facts.css'
 import { Row } from './notes.tsx'
 import { usePages } from './pages.ts'
-import { Empty, Problem, Waiting } from './parts.tsx'
+import { Empty, Reading } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { useShared } from './state.ts'
 import { formatDay, formatTime, plural, reveal } from './text.ts'
@@ -28,11 +28,11 @@ interface FactsProps { collection: Schemas['Collection']; route: Route; go: Go; 
 function Sentences({ collection: c, fresh }: Pick<FactsProps, 'collection' | 'fresh'>) {
   const { api } = useShared()
   const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/notes', { signal, path: { collection: c.id }, query: { kind: 'fact', order: 'newest', limit: 50, ...(cursor && { cursor }) } }), [c.id], fresh)
-  if (list.state === 'failed') return <Problem error={list.error} again={list.again} />
-  if (!list.items) return <Waiting />
+  if (!list.items) return <Reading of={list} />
   if (list.items.length === 0) return <Empty title="No facts"><p>Add a conversation: facts are taken from it.</p></Empty>
   return (
     <>
+      <Reading of={list} />
       <ul class="cards notes sentences" aria-label="Facts">{list.items.map(n => <Row key={n.id} note={n} collection={c.id} kinds={false} />)}</ul>
       {list.more && <p class="center"><button type="button" onClick={list.more}>Show more</button></p>}
     </>
@@ -63,7 +63,7 @@ function Graph({ collection: c, route, go, fresh }: FactsProps) {
           <button type="button" aria-pressed={as === 'table'} onClick={() => set({ as: 'table' })}>Table</button>
         </div>
       </div>
-      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? (
+      <Reading of={list} />{!list.items ? null : list.items.length === 0 ? (
         day || valid !== 'any' ? <Empty title="No fact is like that"><p><button type="button" onClick={() => set({ at: '', valid: '' })}>Show all facts</button></p></Empty> : (
           <NoEdges c={c} fresh={fresh} />
         )

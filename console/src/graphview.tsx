@@ -2,7 +2,7 @@ import type { Schemas } from '@slipbox/client'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { around, clustersOf, colorings, componentsOf, find, graphOf, groupsOf, mostGroups, part, type Coloring, type Graph, type Group, type Raw, type Vertex } from './graph.ts'
-import { Empty, Problem, Waiting } from './parts.tsx'
+import { Empty, Problem, Reading, Waiting } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import type * as staging from './stage.ts'
 import { useLoad, useShared } from './state.ts'
@@ -65,7 +65,7 @@ export function GraphView({ collection: c, route, go, fresh }: { collection: Sch
   }, [graph, focus, depth, only, alone])
   const set = (change: Record<string, string>, replace = false) => go({ collection: route.collection ?? c.id, tab: 'graph', query: { ...route.query, ...change } }, replace)
   const chosen = graph?.byId.get(focus)
-  if (load.state === 'failed') return <Problem error={load.error} again={load.again} />
+  if (load.state === 'failed' && !load.data) return <Reading of={load} />
   if (kit.state === 'failed') return <Problem error={new Error('The part of the page that draws could not be loaded')} again={() => location.reload()} />
   if (!graph || !shown || !kit.data || !communities || !clusters) return <><p class="soft" role="status">{count(done)} of {c.counts ? count(Math.min(c.counts.notes, most)) : '…'} notes</p><Waiting /></>
   if (graph.vertices.length === 0 && at === '') return <Empty title="Nothing to draw"><p>Notes and the links between them show up here. Add a note first.</p></Empty>
@@ -75,6 +75,7 @@ export function GraphView({ collection: c, route, go, fresh }: { collection: Sch
   const drawn = { taken, links: shown.edges.length - taken }
   return (
     <>
+      <Reading of={load} />
       <Revisions c={c} at={at} set={value => set({ at: value }, true)} />
       <div class="row small soft graphline">
         <p role="status">

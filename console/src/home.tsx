@@ -5,7 +5,7 @@ import { daysBefore } from './days.ts'
 import { Add } from './forms.tsx'
 import { ended, kinds } from './jobs.tsx'
 import { usePages } from './pages.ts'
-import { Problem, Read, Text, Waiting } from './parts.tsx'
+import { Read, Reading, Text } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { Connect } from './start.tsx'
 import { useBeat, useLoad, useShared } from './state.ts'
@@ -76,7 +76,7 @@ function Waits({ last }: { last: readonly Schemas['Collection'][] }) {
   return (
     <section>
       <h2>Waits for your decision</h2>
-      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? <p class="soft">Nothing. Changes that a policy is not sure of are listed here.</p> : (
+      <Reading of={list} />{!list.items ? null : list.items.length === 0 ? <p class="soft">Nothing. Changes that a policy is not sure of are listed here.</p> : (
         <ul class="lines">
           {list.items.map(r => (
             <li key={r.id}>

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { useFollow } from './live.ts'
 import { pagingOf, usePages } from './pages.ts'
-import { Empty, Problem, State, stateWords, Waiting } from './parts.tsx'
+import { Empty, Problem, Reading, State, stateWords } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { useAction, useShared } from './state.ts'
 import { count, formatSpan, formatTime, reveal } from './text.ts'
@@ -33,13 +33,13 @@ export function Jobs({ collection: c, route, go, fresh }: { collection: Schemas[
     setRound(n => n + 1)
   }
   useFollow(running?.id, last => { if (!last || !ended(last)) again() }, job => setSeen(old => ({ ...old, [job.id]: job })))
-  if (list.state === 'failed') return <Problem error={list.error} again={list.again} />
-  if (!jobs) return <Waiting />
+  if (!jobs) return <Reading of={list} />
   if (jobs.length === 0 && (state || kind)) return <>{filters}<Empty title="No job is like that"><p><button type="button" onClick={() => set({ state: '', kind: '' })}>Show all</button></p></Empty></>
   if (jobs.length === 0) return <Empty title="No jobs"><p>Work that goes on after an answer, such as that of a policy, shows up here.</p></Empty>
   return (
     <>
       {filters}
+      <Reading of={list} />
       <div class="scroll" tabindex={0} role="region" aria-label="Jobs">
         <table class="stacked jobs">
           <thead><tr><th scope="col">Work</th><th scope="col">State</th><th scope="col">Asked for</th><th scope="col">Took</th><th scope="col">Do</th></tr></thead>

@@ -1,7 +1,7 @@
 import type { Schemas } from '@slipbox/client'
 import { Fill, type InsideProps } from './fill.tsx'
 import { usePages } from './pages.ts'
-import { Problem, Read, Text, Waiting } from './parts.tsx'
+import { Read, Reading, Text } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { useLoad, useShared } from './state.ts'
 import { count, formatTime, plural, reveal } from './text.ts'
@@ -37,7 +37,7 @@ export function Layers({ collection: c, fresh }: InsideProps) {
       <Items title="Topics in short" filter={{ category: 'abstract' }} collection={c.id} fresh={fresh} />
       <section>
         <h2>What contradicts</h2>
-        {pairs.state === 'failed' ? <Problem error={pairs.error} again={pairs.again} /> : !pairs.items ? <Waiting /> : pairs.items.length === 0
+        <Reading of={pairs} />{!pairs.items ? null : pairs.items.length === 0
           ? <p class="soft">Nothing. What cannot both be true stays here until one of both is said again, or you correct it.</p> : (
             <ul class="pairs">
               {pairs.items.map((p, i) => (
@@ -62,7 +62,7 @@ function Items({ title, filter, collection, fresh, none }: { title: string; filt
   return (
     <section>
       <h2>{title}</h2>
-      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? <p class="soft">{none}</p> : (
+      <Reading of={list} />{!list.items ? null : list.items.length === 0 ? <p class="soft">{none}</p> : (
         <ul class="links" aria-label={title}>
           {list.items.map(n => (
             <li key={n.id}><a class="cover" href={formatRoute({ collection, note: n.id })}><Text most={240} still>{n.content}</Text></a>
@@ -82,7 +82,7 @@ function Known({ collection, fresh }: { collection: string; fresh: number }) {
   return (
     <section>
       <div class="row between"><h2>What is known</h2><p class="small"><a href={formatRoute({ collection, tab: 'facts' })}>All facts on a time line</a></p></div>
-      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? <p class="soft">Nothing yet. Add a conversation: facts are taken from it.</p> : (
+      <Reading of={list} />{!list.items ? null : list.items.length === 0 ? <p class="soft">Nothing yet. Add a conversation: facts are taken from it.</p> : (
         <ul class="links">
           {[...list.items].sort((a, b) => b.confidence - a.confidence).map((f, i) => (
             <li key={i}><a class="cover" href={formatRoute({ collection, note: f.sources[0] ?? f.subject_id })}><bdi>{reveal(f.subject)}</bdi> <span class="soft">{reveal(f.relation).replaceAll('_', ' ')}</span> <bdi>{reveal(f.object)}</bdi> <span class="soft small">{Math.round(f.confidence * 100)} % sure</span></a></li>

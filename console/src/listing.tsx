@@ -28,7 +28,8 @@ export function Listing<T>({ title, list, scope, command, empty, columns, row, f
     <section>
       <h2>{title}</h2>
       {filters}
-      {list.state === 'failed' ? <Refused error={list.error} again={list.again} scope={scope} command={command} /> : !list.items ? <Waiting /> : list.items.length === 0 ? <p class="soft">{empty}</p> : (
+      {list.state === 'failed' && <Refused error={list.error} again={list.again} scope={scope} command={command} />}
+      {!list.items ? list.state !== 'failed' && <Waiting /> : list.items.length === 0 ? <p class="soft">{empty}</p> : (
         <div class="scroll" tabindex={0} role="region" aria-label={title}>
           <table class="stacked">
             <thead><tr>{columns.map(c => <th key={c} scope="col">{c}</th>)}</tr></thead>

@@ -1,11 +1,11 @@
 import { SlipboxError, type Schemas } from '@slipbox/client'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { diffLists, diffWords } from './diff.ts'
 import { Marked } from './marked.tsx'
 import { useNames } from './names.ts'
 import { usePages } from './pages.ts'
-import { Buttons, Dialog, Field, Problem, Read, State, stateHints, Tags, Text, Waiting } from './parts.tsx'
+import { Buttons, Dialog, Field, Problem, Read, Reading, State, stateHints, Tags, Text } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { useAction, useLoad, useShared } from './state.ts'
 import { count, formatTime, localMinute, reveal, shorten } from './text.ts'
@@ -34,6 +34,9 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
       throw error
     }
   }, [c.id, id], `${fresh}/${at}`)
+  // Somebody else may delete it while a dialog is open: what was typed stays.
+  const last = useRef<NonNullable<typeof read.data>>(undefined)
+  const full = (last.current = read.data ?? last.current)
   const names = useNames()
   const [open, setOpen] = useState<'correct' | 'delete' | 'expiry'>()
   const again = () => {
@@ -68,12 +71,12 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
               {Object.keys(full.body.attributes).length > 0 && <><dt>Attributes</dt><dd><pre tabindex={0}>{reveal(JSON.stringify(full.body.attributes, null, 2))}</pre></dd></>}
             </dl>
             <Links collection={c.id} id={id} at={at} fresh={fresh} />
-            {open === 'correct' && <Correct full={full} c={c} close={() => setOpen(undefined)} reload={again} done={job => { tell('Corrected.'); again(); follow(job) }} />}
-            {open === 'expiry' && <Expiry full={full} c={c} close={() => setOpen(undefined)} done={() => { tell('Saved.'); again() }} />}
-            {open === 'delete' && <Delete full={full} c={c} close={() => setOpen(undefined)} reload={again} done={() => { tell('Deleted. Its history can restore it.'); again() }} />}
           </article>
         )}
       </Read>
+      {full && open === 'correct' && <Correct full={full} c={c} close={() => setOpen(undefined)} reload={again} done={job => { tell('Corrected.'); again(); follow(job) }} />}
+      {full && open === 'expiry' && <Expiry full={full} c={c} close={() => setOpen(undefined)} done={() => { tell('Saved.'); again() }} />}
+      {full && open === 'delete' && <Delete full={full} c={c} close={() => setOpen(undefined)} reload={again} done={() => { tell('Deleted. Its history can restore it.'); again() }} />}
       <History collection={c} id={id} at={at} fresh={`${fresh}/${at}`} restored={() => { tell('Restored.'); again() }} go={go} />
     </div>
   )
@@ -219,7 +222,7 @@ function History({ collection: c, id, at, fresh, restored }: { collection: Schem
     <section class="history">
       <h2>History</h2>
       {error && <Problem error={error} />}
-      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : (
+      <Reading of={list} />{!list.items ? null : (
         <ol>
           {list.items.map((v, i) => {
             const before = list.items![i + 1]

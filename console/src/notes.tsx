@@ -2,7 +2,7 @@ import type { Schemas } from '@slipbox/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { pagingOf, usePages } from './pages.ts'
-import { Empty, Problem, State, stateWords, Tags, Text, Waiting } from './parts.tsx'
+import { Empty, Problem, Reading, State, stateWords, Tags, Text } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { Connect } from './start.tsx'
 import { useAction, useShared, useTyped } from './state.ts'
@@ -83,7 +83,7 @@ export function Notes({ collection: c, route, go, fresh, add, changed }: { colle
         {chosen ? <Chosen collection={c.id} ids={chosen} done={() => { setChosen(undefined); changed() }} cancel={() => setChosen(undefined)} />
           : <button type="button" onClick={() => setChosen(new Set())}>Select</button>}
       </form>}
-      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0 ? (
+      <Reading of={list} />{!list.items ? null : list.items.length === 0 ? (
         filtered ? <Empty title="No note is like that"><p>Widen the filter, or search by what the note says.</p><p><button type="button" onClick={clear}>Show all</button></p></Empty>
           : <Empty title="Nothing is remembered here yet"><p>Add a note or a conversation, or connect a client:</p>
             <p><button type="button" class="main" onClick={add}>Add</button></p><Connect of={c} /></Empty>

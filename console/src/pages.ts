@@ -50,6 +50,7 @@ export function usePages<T>(
   const show = paging?.show ?? ((n: number) => setOwn({ key, pages: n }))
   return {
     ...load,
+    data,
     again: () => {
       kept.current = undefined
       load.again()

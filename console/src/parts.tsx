@@ -31,11 +31,14 @@ export function Problem({ error, again, children }: { error: Error; again?: () =
   )
 }
 
-/** What is read: a sign while it is, its error, or the view of it. */
+/** How the reading of a view is: a sign until something is there, or why it failed. What was read before stays below: a person may have opened or typed something in it. */
+export function Reading({ of: { data, error, again } }: { of: { data?: unknown; error?: Error; again: () => void } }) {
+  return error ? <Problem error={error} again={again} /> : data === undefined ? <Waiting /> : null
+}
+
+/** What is read, below how its reading is. */
 export function Read<T>({ of, children }: { of: Loaded<T> & { again: () => void }; children: (data: T) => ComponentChildren }) {
-  if (of.state === 'failed') return <Problem error={of.error} again={of.again} />
-  if (of.data === undefined) return <Waiting />
-  return <>{children(of.data)}</>
+  return <><Reading of={of} />{of.data !== undefined && children(of.data)}</>
 }
 
 export function Waiting() {

@@ -1,7 +1,7 @@
 import type { Schemas } from '@slipbox/client'
 import type { InsideProps } from './fill.tsx'
 import { usePages } from './pages.ts'
-import { Empty, Problem, Read, Tags, Text, Waiting } from './parts.tsx'
+import { Empty, Read, Reading, Tags, Text } from './parts.tsx'
 import { formatRoute } from './route.ts'
 import { useLoad, useShared } from './state.ts'
 import { formatSpan, formatTime, reveal } from './text.ts'
@@ -62,12 +62,12 @@ export function ProfileText({ profile: p }: { profile: Schemas['Profile'] }) {
 export function Summaries({ collection, fresh }: { collection: string; fresh: number }) {
   const { api } = useShared()
   const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/summaries', { signal, path: { collection }, query: { limit: 50, order: 'newest', ...(cursor && { cursor }) } }), [collection], fresh)
-  if (list.state === 'failed') return <Problem error={list.error} again={list.again} />
-  if (!list.items) return <Waiting />
+  if (!list.items) return <Reading of={list} />
   if (list.items.length === 0) return null
   return (
     <section>
       <h2>Summaries</h2>
+      <Reading of={list} />
       <ol class="days">
         {list.items.map(s => (
           <li key={s.id}>

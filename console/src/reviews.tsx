@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { Difference, Linked } from './note.tsx'
 import { pagingOf, usePages } from './pages.ts'
-import { Empty, Problem, State, Text, Waiting } from './parts.tsx'
+import { Empty, Problem, Reading, State, Text } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { useAction, useShared } from './state.ts'
 import { formatTime, reveal } from './text.ts'
@@ -22,7 +22,7 @@ export function Reviews({ collection: c, route, go, changed, fresh }: { collecti
           <option value="open">what waits</option><option value="applied">made without asking</option><option value="approved">approved</option><option value="rejected">rejected</option><option value="undone">undone</option>
         </select></label>
       </div>
-      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0
+      <Reading of={list} />{!list.items ? null : list.items.length === 0
         ? <Empty title="Nothing to decide"><p>Changes that a policy is not sure of wait here for your decision.</p></Empty>
         : <ul class="cards">{list.items.map(r => <One key={r.id} review={r} done={() => { list.again(); changed() }} />)}</ul>}
       {list.more && <p class="center"><button type="button" onClick={list.more}>Show more</button></p>}

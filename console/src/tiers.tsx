@@ -2,7 +2,7 @@ import type { Schemas } from '@slipbox/client'
 import { Fill, type InsideProps } from './fill.tsx'
 import { Linked } from './note.tsx'
 import { usePages } from './pages.ts'
-import { Problem, Read, Tags, Text, Waiting } from './parts.tsx'
+import { Read, Reading, Tags, Text } from './parts.tsx'
 import { ProfileText } from './portrait.tsx'
 import { formatRoute } from './route.ts'
 import { useLoad, useShared } from './state.ts'
@@ -44,7 +44,7 @@ function Sessions({ collection, order, fresh }: { collection: string; order: 'he
     <section>
       <div class="row between"><h2>Sessions</h2><p class="row small order">{by('heat', 'the hottest first')}{by('recent', 'the last visited first')}</p></div>
       {alike && <p class="soft">All of these have the same heat: {list.items![0]!.heat.toFixed(2)}.</p>}
-      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0
+      <Reading of={list} />{!list.items ? null : list.items.length === 0
         ? <p class="soft">None yet. When the short tier is full, its oldest exchange becomes a page of a session.</p> : (
           <ul class="cards">
             {list.items.map(s => (
@@ -86,7 +86,7 @@ function Session({ collection, id, fresh }: { collection: string; id: string; fr
       </Read>
       <section>
         <h2>Pages</h2>
-        {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : (
+        <Reading of={list} />{!list.items ? null : (
           <ol class="cards">
             {list.items.map(p => (
               <li key={p.id} class="card">
@@ -155,7 +155,7 @@ function Moves({ collection, fresh }: { collection: string; fresh: number }) {
   return (
     <section>
       <h2>Moves</h2>
-      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting /> : list.items.length === 0
+      <Reading of={list} />{!list.items ? null : list.items.length === 0
         ? <p class="soft">Nothing has moved yet. Add a conversation of more exchanges than the short tier holds.</p> : (
           <div class="scroll" tabindex={0} role="region" aria-label="Moves">
             <table>

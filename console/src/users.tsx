@@ -2,7 +2,7 @@ import type { Schemas } from '@slipbox/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { usePages } from './pages.ts'
-import { Empty, Problem, Waiting } from './parts.tsx'
+import { Empty, Reading } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { useShared, useSettled, useTyped } from './state.ts'
 import { count, formatAgo, formatTime, reveal } from './text.ts'
@@ -36,7 +36,7 @@ export function Users({ route, go }: { route: Route; go: Go }) {
           {(Object.keys(orders) as Order[]).map(o => <option key={o} value={o}>{orders[o]}</option>)}
         </select></label>
       </div>
-      {list.state === 'failed' ? <Problem error={list.error} again={list.again} /> : !list.items ? <Waiting />
+      <Reading of={list} />{!list.items ? null
         : list.items.length === 0 ? q ? <Empty title="Nobody is called like that"><p>Try a part of the id, in any letter case.</p><p><button type="button" onClick={() => { setText(''); set({ q: '' }) }}>Show all</button></p></Empty>
           : <Empty title="No users yet"><p>An application names a user with each request, and its memory begins with the first one. <a href={formatRoute({})}>Connect a client</a></p></Empty>
         : <Rows items={list.items} more={list.more} busy={list.state === 'loading'} />}
