@@ -44,7 +44,7 @@ func TestConsent(t *testing.T) {
 	b.lookAt("consent", 1280, "dark")
 	long := strings.Repeat("日", 85) + "a" // 256 bytes
 	b.step("a wrong key is refused", field("Your API key", "sb_live_wrong"), field("User id", long), button("Allow"), text("This key is not accepted"),
-		holds(`document.querySelector("#key").value === "" && document.querySelector("#user").value.length === 86 && document.activeElement.id === "key"`))
+		eventually(`document.querySelector("#key").value === "" && document.querySelector("#user").value.length === 86 && document.activeElement.id === "key"`))
 	b.lookAt("consent-refused", 400, "light")
 	b.lookAt("consent-refused", 1280, "dark")
 	b.step("another user has more than 256 bytes", field("User id", long+"b"), field("Your API key", g.key), button("Allow"), text("256 bytes"))
@@ -66,7 +66,7 @@ func TestConsent(t *testing.T) {
 	b.step("what is wrong is said", chromedp.Navigate(address("code_challenge_method", "plain")), text("PKCE is required"))
 	b.lookAt("consent-wrong", 400, "dark")
 	b.step("the way back is a link", click(`//main//a`), text("error=invalid_request"))
-	b.step("an unknown program is not answered", chromedp.Navigate(address("client_id", "x")), text("not registered here"), holds(`!document.querySelector("a, form")`))
+	b.step("an unknown program is not answered", chromedp.Navigate(address("client_id", "x")), text("not registered here"), eventually(`!document.querySelector("a, form")`))
 	b.lookAt("consent-unknown", 1280, "light")
 	for _, p := range b.problems {
 		if !strings.Contains(p, "a foreign request: "+program.URL) {

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -55,7 +56,7 @@ func TestConsole(t *testing.T) {
 	b.look("signin")
 	b.step("a wrong key is refused", chromedp.SendKeys(`input[name="key"]`, "sb_live_wrong\r", chromedp.ByQuery), text("Sign in with another one"))
 	b.step("the link signs in, and its key leaves the address",
-		chromedp.Navigate(g.url+"/console#key="+g.key), text("Nothing is remembered yet"), holds(`location.hash === "" && !document.body.innerHTML.includes("sb_live_")`))
+		chromedp.Navigate(g.url+"/console#key="+g.key), text("Nothing is remembered yet"), eventually(`location.hash === "" && !document.body.innerHTML.includes("sb_live_")`))
 	var painted, loaded float64
 	b.step("the first paint", chromedp.Reload(), text("Nothing is remembered yet"), eventually(`performance.getEntriesByName("first-contentful-paint").length > 0`), chromedp.Evaluate(`performance.getEntriesByName("first-contentful-paint")[0].startTime`, &painted),
 		chromedp.Evaluate(`[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource").filter(r => r.name.includes("/console/"))].reduce((sum, r) => sum + r.encodedBodySize, 0)`, &loaded))
@@ -72,19 +73,19 @@ func TestConsole(t *testing.T) {
 	g.post(t, "/v1/collections/"+id+"/notes", map[string]any{"content": "?! …"})
 	g.post(t, "/v1/collections/"+id+"/notes", map[string]any{"content": strings.Repeat("long ", 13_000)})
 	b.step("what others add is there after a reload", chromedp.Reload(), text("1280 degrees"), text("⟨U+202E⟩evil"), text("65,000 characters"))
-	b.step("notes are text", holds(`!document.querySelector("main script, main img") && document.title === "first · slipbox"`))
+	b.step("notes are text", eventually(`!document.querySelector("main script, main img") && document.title === "first · slipbox"`))
 	b.look("notes")
 
 	b.step("a search says why",
 		link("Search"), field("Search this memory", "who likes dark tea\r"), text("Why"),
 		click(`details.why summary`), text("adds to the score"), eventually(`document.querySelector(".hits .row").innerText.includes("has words of the question") || document.querySelector(".hits .row").innerText.includes("means the same")`),
-		holds(`document.querySelectorAll(".bars rect").length > 1 && location.hash.includes("q=who+likes+dark+tea")`))
+		eventually(`document.querySelectorAll(".bars rect").length > 1 && location.hash.includes("q=who+likes+dark+tea")`))
 	b.look("search")
 
 	b.step("a note is opened and corrected",
 		click(`.cover`), text("History"), text("Stored"), button("Correct"),
 		field("Content", "Nora moved to Rome in May, and likes dark tea."), button("Save"), text("corrected"), text("content before"))
-	b.step("the difference shows the words that changed", holds(`[...document.querySelectorAll(".sides del")].some(d => d.textContent.includes("Oslo")) && [...document.querySelectorAll(".sides ins")].some(d => d.textContent.includes("Rome"))`))
+	b.step("the difference shows the words that changed", eventually(`[...document.querySelectorAll(".sides del")].some(d => d.textContent.includes("Oslo")) && [...document.querySelectorAll(".sides ins")].some(d => d.textContent.includes("Rome"))`))
 	b.settle()
 	b.look("note")
 
@@ -94,7 +95,7 @@ func TestConsole(t *testing.T) {
 	g.send(t, http.MethodPatch, path, map[string]any{"content": "Nora moved to Bergen in May."})
 	until(t, "the policy has worked on it", func() bool { return g.send(t, http.MethodGet, path, nil)["state"] == "evolved" })
 	b.step("the page says what to do, and shows what it says now beside what was typed", button("Save"), text("Somebody else changed the note"), button("See what it says now"),
-		eventually(`document.querySelector("dialog .sides")?.innerText.includes("Bergen")`), holds(`document.querySelector("dialog textarea").value === "Nora moved to Paris."`))
+		eventually(`document.querySelector("dialog .sides")?.innerText.includes("Bergen")`), eventually(`document.querySelector("dialog textarea").value === "Nora moved to Paris."`))
 	b.look("overtaken")
 	b.step("what is saved then replaces it", button("Save"), gone(`//dialog`), text("content before"), eventually(`document.querySelector(".content")?.textContent.includes("Paris")`))
 	b.settle()
@@ -174,12 +175,7 @@ func TestMain(m *testing.M) {
 // start starts a gateway, with lines for its settings file.
 func start(t *testing.T, settings ...string) *gateway {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := &gateway{binary: binary(), addr: l.Addr().String(), data: t.TempDir()}
-	_ = l.Close()
+	g := &gateway{binary: binary(), addr: freeAddr(t), data: t.TempDir()}
 	g.config = filepath.Join(t.TempDir(), "settings.yaml")
 	if err := os.WriteFile(g.config, []byte(strings.Join(settings, "\n")), 0o600); err != nil {
 		t.Fatal(err)
@@ -196,6 +192,21 @@ func start(t *testing.T, settings ...string) *gateway {
 	g.admin = command(t, g.binary, "key", "create", "--tenant", "people", "--data", g.data)
 	g.key = command(t, g.binary, "key", "create", "--tenant", "people", "--data", g.data)
 	return g
+}
+
+// freeAddr returns a free address of the loopback device. Its port is below those that systems give to clients, so that nothing else has
+// it before the gateway has, nor while one is started again.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000))
+		if l, err := net.Listen("tcp", addr); err == nil {
+			_ = l.Close()
+			return addr
+		}
+	}
+	t.Fatal("no free port")
+	return ""
 }
 
 // serve starts the process, and waits until it is ready.
@@ -448,7 +459,7 @@ func (b *browser) lookAt(view string, width int64, theme string) {
 		chromedp.Evaluate(`axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations
 			.map(v => v.id + ": " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`, &found,
 			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
-		holds(`document.documentElement.scrollWidth <= document.documentElement.clientWidth`), columns)
+		eventually(`document.documentElement.scrollWidth <= document.documentElement.clientWidth`), columns)
 	if len(found) > 0 {
 		b.t.Errorf("%s: %s", name, strings.Join(found, "\n"))
 	}
@@ -464,8 +475,8 @@ func (b *browser) lookAt(view string, width int64, theme string) {
 
 // columns fails when a column is too narrow for what is in it, or when a part of a field is below its label where each row is a card.
 var columns = chromedp.Tasks{
-	holds(`[...document.querySelectorAll("main tbody td, .days > li > *")].every(cell => cell.scrollWidth <= cell.clientWidth)`),
-	holds(`[...document.querySelectorAll("main .stacked td")].every(cell => {
+	eventually(`[...document.querySelectorAll("main tbody td, .days > li > *")].every(cell => cell.scrollWidth <= cell.clientWidth)`),
+	eventually(`[...document.querySelectorAll("main .stacked td")].every(cell => {
 		const label = getComputedStyle(cell, "::before")
 		const left = cell.getBoundingClientRect().left + (label.content === "none" ? 0 : parseFloat(label.width))
 		return [...cell.children].every(child => child.getClientRects().length === 0 || child.getBoundingClientRect().left >= left)
@@ -508,14 +519,19 @@ func opened(title string) chromedp.Action {
 }
 
 // eventually waits until a condition holds, also while the page is loaded again: what was asked of the page before is refused
-// then, and asked of the new one.
+// then, and asked of the new one. A condition that throws reads what is not in the page yet.
 func eventually(condition string) chromedp.Action {
-	poll := chromedp.Poll(condition, nil, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(limit))
+	poll := chromedp.Poll(fmt.Sprintf(`(() => { try { return (%s) } catch { return false } })()`, condition), nil, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(limit))
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		for {
-			if err := poll.Do(ctx); ctx.Err() != nil || !left(err) {
-				return err
+			err := poll.Do(ctx)
+			if ctx.Err() == nil && left(err) {
+				continue
 			}
+			if err != nil {
+				return fmt.Errorf("it never holds that %s: %w", condition, err)
+			}
+			return nil
 		}
 	})
 }
@@ -539,23 +555,17 @@ func watchShifts() chromedp.Action {
 }
 
 // steady fails if something has moved since watchShifts.
-func steady() chromedp.Action { return holds(`window.shifts === 0`) }
-
-func gone(xpath string) chromedp.Action { return chromedp.WaitNotPresent(xpath) }
-
-// holds fails when a condition does not hold.
-func holds(condition string) chromedp.Action {
+func steady() chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
-		var ok bool
-		if err := chromedp.Evaluate(condition, &ok).Do(ctx); err != nil {
+		var shifts float64
+		if err := chromedp.Evaluate(`window.shifts`, &shifts).Do(ctx); err != nil || shifts == 0 {
 			return err
 		}
-		if !ok {
-			return fmt.Errorf("it does not hold that %s", condition)
-		}
-		return nil
+		return fmt.Errorf("things have moved by %g", shifts)
 	})
 }
+
+func gone(xpath string) chromedp.Action { return chromedp.WaitNotPresent(xpath) }
 
 // click clicks an element, and again when the page moved it away from under the click.
 func click(target string) chromedp.Action {
@@ -563,23 +573,27 @@ func click(target string) chromedp.Action {
 	if strings.HasPrefix(strings.TrimLeft(target, "("), "/") {
 		find, query = fmt.Sprintf(`document.evaluate(%q, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE).singleNodeValue`, target), chromedp.BySearch
 	}
+	// Where the element that was pressed is gone before it is let go, there is no click.
 	try := chromedp.Tasks{
 		chromedp.WaitVisible(target, query),
-		chromedp.Evaluate(fmt.Sprintf(`window.landed = false; addEventListener("click", e => { window.landed = %s?.contains(e.target) }, {capture: true, once: true})`, find), nil),
+		chromedp.Evaluate(fmt.Sprintf(`window.landed = undefined
+			addEventListener("click", e => { landed = %s?.contains(e.target) ?? false }, {capture: true, once: true})
+			addEventListener("pointerup", () => setTimeout(() => { landed ??= false }), {capture: true, once: true})`, find), nil),
 		chromedp.Click(target, query),
 	}
-	landed := chromedp.Poll(`window.landed !== false`, nil, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(time.Second))
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		for {
+			var landed string
 			err := try.Do(ctx)
 			if err == nil {
-				if err = landed.Do(ctx); left(err) { // the click has led to another page
+				err = chromedp.Poll(`"landed" in window ? String(landed ?? "") : "on another page"`, &landed, chromedp.WithPollingInterval(pulse), chromedp.WithPollingTimeout(limit)).Do(ctx)
+				if left(err) { // the click has led to another page
 					return nil
 				}
 			} else if left(err) && ctx.Err() == nil { // before the click: the page was loaded again
 				continue
 			}
-			if !errors.Is(err, chromedp.ErrPollingTimeout) {
+			if err != nil || landed != "false" {
 				return err
 			}
 		}

@@ -49,7 +49,7 @@ func TestForks(t *testing.T) {
 		eventually(`[...document.querySelectorAll(".sides ins")].some(d => d.textContent.includes("Mondays"))`))
 	b.look("compare")
 	b.step("a merge shows what both have changed", merge, text("Both sides changed 2 fields"), text("Sundays"), text(`{"person":"Nora"}`),
-		holds(`document.querySelector("dialog button[type=submit]").disabled`))
+		eventually(`document.querySelector("dialog button[type=submit]").disabled`))
 	b.look("conflicts")
 	b.step("a person decides, and has it proposed", theirs,
 		click(`//dialog//label[contains(., "Propose it only")]/input`), eventually(`document.querySelector("dialog button[type=submit]").innerText === "Propose"`), submit("Propose"), opened("glazes"), text("a merge from trial"))

@@ -57,14 +57,14 @@ func TestGraph(t *testing.T) {
 	drawn := time.Since(began)
 	b.step("and comes to rest", still())
 	t.Logf("5,000 notes are read and drawn after %v, and at rest after %v", drawn.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
-	b.step("frames went on meanwhile", holds(`window.frames5000 > 10`), holds(`document.querySelectorAll(".legend li").length === 8 && document.querySelector('[aria-label="Clusters"]').children.length === 12`))
+	b.step("frames went on meanwhile", eventually(`window.frames5000 > 10`), eventually(`document.querySelectorAll(".legend li").length === 8 && document.querySelector('[aria-label="Clusters"]').children.length === 12`))
 	b.look("graph-large")
 	b.step("a cluster is shown alone", click(`[aria-label="Clusters"] button`), text("All clusters"), eventually(`location.hash.includes("cluster=")`), button("All clusters"), text("5,000 notes and 5,000 links"))
 	b.step("a note is found meanwhile, and chosen", field("Find in the graph", "GARDEN no77x plant"), eventually(`document.querySelectorAll(".picks li").length === 1`),
-		chromedp.SendKeys(`.picks button`, "\r", chromedp.ByQuery), text("Open the note"), holds(`location.hash.includes("focus=`+ids[77]+`")`))
+		chromedp.SendKeys(`.picks button`, "\r", chromedp.ByQuery), text("Open the note"), eventually(`location.hash.includes("focus=`+ids[77]+`")`))
 	b.step("what is around it is shown", chromedp.SetValue(`.beside select`, "1", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector(".beside select").dispatchEvent(new Event("change"))`, nil),
 		text("52 notes and 51 links"), still(),
-		holds(`["--line", "--accent", "--kind-note"].every(name => getComputedStyle(document.querySelector(".stage")).getPropertyValue(name).startsWith("rgb"))`))
+		eventually(`["--line", "--accent", "--kind-note"].every(name => getComputedStyle(document.querySelector(".stage")).getPropertyValue(name).startsWith("rgb"))`))
 	b.look("graph")
 	b.step("the keyboard moves, zooms and opens", chromedp.SendKeys(`.stage`, "+\u0302-0", chromedp.ByQuery), chromedp.SendKeys(`.stage`, "\r", chromedp.ByQuery), text("Plant no77x of the garden."), text("History"))
 	b.step("a note leads back", click(`//a[normalize-space()="Show in the graph"]`), text("Open the note"))
@@ -105,7 +105,7 @@ func TestGraphOfFacts(t *testing.T) {
 	g.post(t, "/v1/collections/"+id+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{
 		{"role": "user", "name": "Nora", "content": "I live in Oslo. I work at Acme.", "infer": true}, {"role": "user", "name": "Tomas", "content": "I live in Rome."},
 	}})
-	b.step("facts have lines", chromedp.Navigate(g.url+"/console#key="+g.key), text("facts"), chromedp.Navigate(g.url+"/console#/c/"+id+"/graph"), still(), holds(`!document.body.innerText.includes("and 0 links")`))
+	b.step("facts have lines", chromedp.Navigate(g.url+"/console#key="+g.key), text("facts"), chromedp.Navigate(g.url+"/console#/c/"+id+"/graph"), still(), eventually(`!document.body.innerText.includes("and 0 links")`))
 	b.step("colors by speaker", chromedp.SetValue(`.graphline select`, "speaker", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector(".graphline select").dispatchEvent(new Event("change"))`, nil),
 		eventually(`document.querySelector(".legend").innerText.includes("Nora")`))
 	b.look("graph-facts")

@@ -31,21 +31,21 @@ func TestConsoleImport(t *testing.T) {
 		return len(g.send(t, http.MethodGet, "/v1/collections/"+c+"/messages", nil)["items"].([]any))
 	}
 
-	b.step("sign in", chromedp.Navigate(g.url+"/console#key="+g.key), text("Import a file"), holds(`!document.body.innerText.includes("memories to choose from")`), chromedp.Navigate(g.url+"/console#/c/"+c+"/notes"), text("Nothing is remembered here yet"))
+	b.step("sign in", chromedp.Navigate(g.url+"/console#key="+g.key), text("Import a file"), eventually(`!document.body.innerText.includes("memories to choose from")`), chromedp.Navigate(g.url+"/console#/c/"+c+"/notes"), text("Nothing is remembered here yet"))
 	b.step("the form says how to get a file", inHead("Add"), button("A file"), click(`//dialog//summary[normalize-space()="How do I get it?"]`), text("Settings, Data controls, Export data."))
 	b.look("import-how")
-	b.step("what is no export is refused", choose(strange), text("not recognized"), holds(`document.querySelector("dialog button[type=submit]").disabled`))
+	b.step("what is no export is refused", choose(strange), text("not recognized"), eventually(`document.querySelector("dialog button[type=submit]").disabled`))
 	b.look("import-refused")
 	day := filepath.Join(t.TempDir(), "day.txt")
 	if err := os.WriteFile(day, []byte("3/4/26, 09:00 - Nora: We met.\n3/4/26, 09:01 - Nora: It rained.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.step("of a chat of one day it is asked how dates are written", choose(day), text("How are its dates written?"), holds(`document.querySelector("dialog button[type=submit]").disabled`))
+	b.step("of a chat of one day it is asked how dates are written", choose(day), text("How are its dates written?"), eventually(`document.querySelector("dialog button[type=submit]").disabled`))
 	b.look("import-dates")
 	b.step("and read so", chromedp.SetValue(`dialog select`, "DMY", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector("dialog select").dispatchEvent(new Event("change", {bubbles: true}))`, nil),
 		eventually(`/Apr\s3,\s2026\n/.test(document.querySelector(".understood")?.innerText) && !document.querySelector(".understood").innerText.includes(" to Apr") && !document.querySelector("dialog button[type=submit]").disabled`))
 	b.step("a chat is understood, and nothing is stored", choose(chat), text("a chat that WhatsApp exported"), text("People: "), text("Who is remembered?"),
-		holds(`document.querySelectorAll(".understood li").length === 3 && document.querySelector("dialog button[type=submit]").disabled`))
+		eventually(`document.querySelectorAll(".understood li").length === 3 && document.querySelector("dialog button[type=submit]").disabled`))
 	b.look("import")
 	if n := notes(); n != 0 {
 		t.Errorf("a preview stored %d messages", n)

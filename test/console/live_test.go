@@ -27,7 +27,7 @@ func TestLive(t *testing.T) {
 
 	b.step("elsewhere it is said, and shown when asked for", link("Jobs"), text("done"), chromedp.Evaluate(`window.rows = document.querySelectorAll("tbody tr").length`, nil), watchShifts())
 	g.post(t, notes+"?wait=evolved", map[string]any{"content": "The queen of hive 2 was replaced."})
-	b.step("the page says that there is more", text("This memory has changed"), holds(`document.querySelectorAll("tbody tr").length === window.rows`), steady())
+	b.step("the page says that there is more", text("This memory has changed"), eventually(`document.querySelectorAll("tbody tr").length === window.rows`), steady())
 	b.look("news")
 	b.step("and shows it", click(`//button[normalize-space()="Show it"]`), eventually(`document.querySelectorAll("tbody tr").length === window.rows + 1`), gone(`//button[normalize-space()="Show it"]`))
 
@@ -37,7 +37,7 @@ func TestLive(t *testing.T) {
 	}
 	g.lines(t, notes+"/bulk", strings.Join(lines, "\n"))
 	b.step("the address has the page", link("Notes"), text("Page 119 "), button("Show more"), eventually(`location.hash.includes("pages=2")`), text("Page 60 "),
-		chromedp.Reload(), text("Page 60 "), holds(`document.querySelectorAll(".card").length === 100`))
+		chromedp.Reload(), text("Page 60 "), eventually(`document.querySelectorAll(".card").length === 100`))
 	b.step("a note is opened", chromedp.Evaluate(`window.note = document.querySelectorAll(".cover")[80], note.focus({preventScroll: true}), scrollTo(0, 1500), note.click()`, nil),
 		text("What the note says"))
 	b.step("its page has the focus", eventually(`scrollY < 1500 && document.activeElement.id === "main"`))
@@ -56,7 +56,7 @@ func TestLive(t *testing.T) {
 	g.lines(t, "/v1/collections/"+id+"/import", strings.Join(lines, "\n"))
 	b.step("a job moves nothing while it runs", chromedp.Navigate(g.url+"/console#/c/"+id+"/jobs"), text("import"), watchShifts(),
 		eventually(`!document.querySelector(".state.running, .state.queued")`), steady())
-	b.step("and its row had room for what is said at the end", holds(`[...document.querySelectorAll("tbody tr")].every(row => {
+	b.step("and its row had room for what is said at the end", eventually(`[...document.querySelectorAll("tbody tr")].every(row => {
 		const running = row.cloneNode(true)
 		running.querySelector('[data-label="Took"]').textContent = ""
 		running.querySelector('[data-label="Do"]').replaceChildren(Object.assign(document.createElement("button"), {textContent: "Cancel"}))
@@ -106,7 +106,7 @@ func TestReviews(t *testing.T) {
 	b.step("each by its text and those of the notes that it links", eventually(`[["Fresh strings made the violins", "Violins need fresh strings"], ["A crane and a ladder", "The crane lifts"]].every(([of, to], i) => {
 		const card = document.querySelectorAll(".card")[i]
 		return card.querySelector(".version").innerText.includes(of) && card.querySelector(".links li").innerText.startsWith("link") && card.querySelector(".links a").innerText.includes(to)
-	})`), holds(`!document.body.innerText.includes("The words are the same")`))
+	})`), eventually(`!document.body.innerText.includes("The words are the same")`))
 	b.look("open reviews")
 	b.step("one is approved", click(`(//main//button[normalize-space()="Approve"])[1]`), text("Approved."), cards(1))
 	b.step("the other is rejected, with a reason", field("Reason", "They are different."), button("Reject"), text("Rejected."), text("Nothing to decide"))
@@ -128,18 +128,18 @@ func TestCopyAndDelete(t *testing.T) {
 		above = g.post(t, "/v1/collections/"+above+"/clone", map[string]any{"name": fmt.Sprintf("fork-%d", n+1)})["id"].(string)
 	}
 	b.step("forks stand below each other", chromedp.Navigate(g.url+"/console#key="+g.key), text("fork-7"), chromedp.Navigate(g.url+"/console#/c/"+id), text("keeps bees"),
-		holds(`document.querySelector('#tree li[data-depth="7"] a').innerText.includes("fork-7")`))
+		eventually(`document.querySelector('#tree li[data-depth="7"] a').innerText.includes("fork-7")`))
 	b.look("chain")
-	b.step("on a small screen the list scrolls below its head, and ends with the way out", emulation.SetDeviceMetricsOverride(400, 400, 1, false), click(`.menu`), holds(`(tree => {
+	b.step("on a small screen the list scrolls below its head, and ends with the way out", emulation.SetDeviceMetricsOverride(400, 400, 1, false), click(`.menu`), eventually(`(tree => {
 		const box = tree.getBoundingClientRect()
 		const head = tree.querySelector("button").getBoundingClientRect()
 		tree.scrollTop = tree.scrollHeight
 		return head.top >= box.top && box.top >= document.querySelector(".top").getBoundingClientRect().bottom - 1 && box.bottom <= innerHeight && tree.scrollTop > 0 && tree.querySelector(".phone button").getBoundingClientRect().bottom <= innerHeight
 	})(document.querySelector("#tree"))`), click(`.menu`), size(1400, "light"))
-	b.step("it is copied", inHead("Copy"), field("Name of the copy", "own"), dialogButton("Copy"), text("own"), gone(`//dialog`), text("keeps bees"), holds(`!document.querySelector(".head").innerText.includes("fork of")`))
+	b.step("it is copied", inHead("Copy"), field("Name of the copy", "own"), dialogButton("Copy"), text("own"), gone(`//dialog`), text("keeps bees"), eventually(`!document.querySelector(".head").innerText.includes("fork of")`))
 	b.step("what depends on it is shown", chromedp.Navigate(g.url+"/console#/c/"+id), text("keeps bees"), inHead("Delete"), text("1 fork reads from it, and 6 more from those"))
 	b.look("depends")
-	b.step("without a copy for them it cannot be deleted", field("Type base to confirm", "base"), holds(`document.querySelector("dialog button.danger").disabled`))
+	b.step("without a copy for them it cannot be deleted", field("Type base to confirm", "base"), eventually(`document.querySelector("dialog button.danger").disabled`))
 	b.step("with one it can", click(`dialog input[type="checkbox"]`), dialogButton("Delete"), text("Your memories"), text("Deleted base."))
 	b.done()
 }

@@ -34,11 +34,11 @@ func TestConsolePolicies(t *testing.T) {
 	say(graph, "2026-05-11", "I live in Rome, near the river.", "Noted.") // said again, it holds alone
 	b.step("sign in", chromedp.Navigate(g.url+"/console#key="+g.key), text("of-layered"))
 	b.step("facts lie on a time line", at(graph, "facts"), text("Rome"), text("Oslo"), text("2026"),
-		holds(`document.querySelectorAll(".timeline a.past").length === 1 && document.querySelectorAll(".timeline li").length >= 3`))
+		eventually(`document.querySelectorAll(".timeline a.past").length === 1 && document.querySelectorAll(".timeline li").length >= 3`))
 	b.step("by the keyboard", chromedp.Focus(`.timeline li a`, chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowDown), eventually(`document.activeElement === document.querySelectorAll(".timeline a")[1]`))
 	b.look("facts-line")
-	b.step("what was true on a day", at(graph, "facts?at=2025-06-01"), text("Any day"), text("Oslo"), holds(`!document.querySelector(".timeline").innerText.includes("Rome")`))
-	b.step("as a table", button("Any day"), button("Table"), text("Confidence"), text("Rome"), holds(`document.querySelectorAll("tr.past").length === 1 && location.hash.includes("as=table")`))
+	b.step("what was true on a day", at(graph, "facts?at=2025-06-01"), text("Any day"), text("Oslo"), eventually(`!document.querySelector(".timeline").innerText.includes("Rome")`))
+	b.step("as a table", button("Any day"), button("Table"), text("Confidence"), text("Rome"), eventually(`document.querySelectorAll("tr.past").length === 1 && location.hash.includes("as=table")`))
 	b.look("facts-table")
 
 	bank := create("memorybank", map[string]any{"summary_delay": 0})
@@ -64,12 +64,12 @@ func TestConsolePolicies(t *testing.T) {
 	for _, said := range fractionsAndMaps {
 		say(even, "2026-05-10", said, "Well done, Nora.")
 	}
-	b.step("heats that are equal are said once, without bars", at(even, "memory"), text("All of these have the same heat: "), holds(`document.querySelectorAll(".cards > .card").length === 2 && document.querySelectorAll("svg.heat").length === 0`))
+	b.step("heats that are equal are said once, without bars", at(even, "memory"), text("All of these have the same heat: "), eventually(`document.querySelectorAll(".cards > .card").length === 2 && document.querySelectorAll("svg.heat").length === 0`))
 	b.look("tiers-even")
 	for _, known := range []string{"Nora knits.", "Nora sails."} {
 		g.post(t, "/v1/collections/"+even+"/notes", map[string]any{"content": known, "kind": "knowledge", "infer": false, "attributes": map[string]any{"of": "user"}})
 	}
-	b.step("what is known, the newest first", chromedp.Reload(), text("Nora knits."), holds(`document.body.innerText.indexOf("Nora sails.") < document.body.innerText.indexOf("Nora knits.")`))
+	b.step("what is known, the newest first", chromedp.Reload(), text("Nora knits."), eventually(`document.body.innerText.indexOf("Nora sails.") < document.body.innerText.indexOf("Nora knits.")`))
 	b.step("a session with its pages", at(tiers, "memory"), opened("of-memoryos"), click(`.cards .cover`), text("Pages"), text("recency"), text("here because"))
 	b.look("session")
 
@@ -94,7 +94,7 @@ func TestConsolePolicies(t *testing.T) {
 	say(sentences, "2026-05-10", "I live in Oslo.", "Noted.")
 	b.step("facts that are notes are the view", at(sentences, "facts"), eventually(`[...document.querySelectorAll(".sentences .cover")].some(a => a.innerText.includes("Oslo"))`))
 	b.look("facts-sentences")
-	b.step("where there can be none there is no such view", at(bank, "notes"), text("kiln broke"), holds(`![...document.querySelectorAll(".tabs a")].some(a => a.innerText === "Facts")`))
+	b.step("where there can be none there is no such view", at(bank, "notes"), text("kiln broke"), eventually(`![...document.querySelectorAll(".tabs a")].some(a => a.innerText === "Facts")`))
 	b.done()
 }
 

@@ -37,17 +37,17 @@ func TestConsoleTalk(t *testing.T) {
 	b.step("nothing was said yet", chromedp.Navigate(g.url+"/console#/c/"+c+"/chat"), text("Talk with this memory"))
 	b.look("chat-empty")
 	b.step("without a model memory is quoted", ask("Where does Nora live?"), text("without a model"), text("[1]"),
-		holds(`document.querySelector(".answer").innerText.includes("Oslo")`))
-	b.step("a mark opens its note", holds(fmt.Sprintf(`document.querySelector("a.mark").hash.startsWith("#/c/%s/notes/")`, c)))
+		eventually(`document.querySelector(".answer").innerText.includes("Oslo")`))
+	b.step("a mark opens its note", eventually(fmt.Sprintf(`document.querySelector("a.mark").hash.startsWith("#/c/%s/notes/")`, c)))
 	b.look("chat")
 	opened := `document.querySelector(".cited")?.innerText.match(/Oslo|tea/) && document.activeElement === document.querySelector(".cited h2") && document.querySelector("a.mark").ariaExpanded === "true"`
-	b.step("beside the answer", click(`a.mark`), eventually(opened), holds(`location.hash.endsWith("/chat") && document.querySelector(".turn") !== null`))
+	b.step("beside the answer", click(`a.mark`), eventually(opened), eventually(`location.hash.endsWith("/chat") && document.querySelector(".turn") !== null`))
 	b.look("chat-source")
 	b.step("from which Escape leads back", chromedp.KeyEvent(kb.Escape), eventually(`!document.querySelector(".cited") && document.activeElement === document.querySelector("a.mark")`))
 	b.step("by keys alone", chromedp.KeyEvent("\r"), eventually(opened), chromedp.KeyEvent("\t\r"), eventually(`!document.querySelector(".cited") && document.activeElement === document.querySelector("a.mark")`))
 	b.step("the conversation is there after a look elsewhere", link("Notes"), text("live in Oslo"), link("Chat"), text("Where does Nora live?"))
 	b.step("the context of the question", click(`//a[normalize-space()="See its context"]`), text("of 2,000"),
-		holds(`document.querySelectorAll(".budget rect.hue0").length === 2 && document.querySelector("pre.prompt a.mark") && location.hash.includes("q=Where+does+Nora+live")`))
+		eventually(`document.querySelectorAll(".budget rect.hue0").length === 2 && document.querySelector("pre.prompt a.mark") && location.hash.includes("q=Where+does+Nora+live")`))
 	b.look("context")
 	b.step("as the messages of a request", button("Copy as system message"), text("Copied"))
 	garden := g.post(t, "/v1/collections", map[string]any{"name": "garden", "policy": "none"})["id"].(string)
@@ -64,7 +64,7 @@ func TestConsoleTalk(t *testing.T) {
 	b.step("an answer is found again", chromedp.Navigate(g.url+"/console#/c/"+c+"/chat"), text("Where does Nora live?"), chromedp.Evaluate(`document.querySelector("a.mark").hash.split("/")[4]`, &cited))
 	g.send(t, http.MethodPatch, "/v1/collections/"+c+"/notes/"+cited, map[string]any{"content": "Nora lives in Rome."})
 	b.step("as it was, with a word when it has changed", click(`a.mark`), text("It says something else by now."), eventually(opened))
-	b.step("and leads to the note", click(`//aside//a[normalize-space()="Open the note"]`), text("Nora lives in Rome."), text("History"), link("Chat"), text("Where does Nora live?"), holds(`!document.querySelector(".cited")`))
+	b.step("and leads to the note", click(`//aside//a[normalize-space()="Open the note"]`), text("Nora lives in Rome."), text("History"), link("Chat"), text("Where does Nora live?"), eventually(`!document.querySelector(".cited")`))
 	b.step("a question without an answer says so", chromedp.Navigate(g.url+"/console#/c/"+c+"/context"), text("What a prompt would get"))
 	b.look("context-empty")
 
@@ -74,13 +74,13 @@ func TestConsoleTalk(t *testing.T) {
 		ask("Where does Nora live, quickly?"), text("In Oslo [1], as far as I know."), eventually(`[...document.querySelectorAll(".answer span")].some(s => s.textContent === "slow")`))
 	b.step("a slow one is stopped, and what had come stays", ask("Where does Nora live?"),
 		eventually(`document.querySelectorAll(".answer").length === 2 && document.querySelectorAll(".answer")[1].innerText.includes("In Oslo [1], as")`),
-		holds(`document.querySelector("[role=log]").ariaBusy === "true"`))
+		eventually(`document.querySelector("[role=log]").ariaBusy === "true"`))
 	b.look("chat-slow")
 	b.step("stop", button("Stop"), text("What had come is not stored"), text("Ask again"), steady())
 	left("a stop")
 	b.step("a second question is not held up, and the Enter key asks it", button("New conversation"), text("Talk with this memory"), field("Ask this memory", "Where, quickly?\r"), text("as far as I know"))
 	b.step("with Shift it begins a line", field("Ask this memory", "Where"), chromedp.KeyEvent("\r", chromedp.KeyModifiers(input.ModifierShift)), chromedp.KeyEvent("exactly?"),
-		eventually(`document.querySelector("textarea").value === "Where\nexactly?"`), holds(`document.querySelectorAll(".turn").length === 1`))
+		eventually(`document.querySelector("textarea").value === "Where\nexactly?"`), eventually(`document.querySelectorAll(".turn").length === 1`))
 
 	b.step("a model that fails says what to do", ask("Break, please."), chromedp.WaitVisible(`.turn .problem`, chromedp.ByQuery))
 

@@ -36,7 +36,7 @@ func TestUsers(t *testing.T) {
 	g.post(t, "/v1/collections/"+last+"/notes", map[string]any{"content": "The kiln is repaired."})
 
 	b.step("the start page", chromedp.Navigate(g.url+"/console#key="+g.key), text("Your memories"), text("Waits for your decision"), eventually(`document.querySelector(".lines").innerText.includes("1 add in 7 days")`),
-		holds(`!document.body.innerText.includes("mem0_0") && document.querySelector("#tree").innerText.includes("The 200 that were last written")`))
+		eventually(`!document.body.innerText.includes("mem0_0") && document.querySelector("#tree").innerText.includes("The 200 that were last written")`))
 	b.step("what waits is called by the ids of its memory", eventually(`[...document.querySelectorAll(".lines li")].some(l => l.innerText.includes("zzz@example.com") && l.innerText.includes("crane"))`))
 	b.look("home")
 	b.step("a user that is in no list is found by its id", chromedp.SendKeys(`#tree input`, "U3@EXAMPLE", chromedp.ByQuery),
@@ -44,7 +44,7 @@ func TestUsers(t *testing.T) {
 	b.step("and opened", click(`#tree .tree a`), opened("u3@example.com"), eventually(`document.title === "u3@example.com · slipbox"`))
 
 	b.step("users, the last written first", chromedp.Navigate(g.url+"/console#/users"), text("Users"), eventually(`document.querySelector('[role="rowgroup"] [role="row"]')?.innerText.includes("日")`),
-		holds(`document.querySelectorAll('[role="rowgroup"] [role="row"]').length < 70`))
+		eventually(`document.querySelectorAll('[role="rowgroup"] [role="row"]').length < 70`))
 	b.look("users")
 	b.step("the end is read as one scrolls", eventually(`(scrollTo(0, document.body.scrollHeight), document.body.innerText.includes("234 in all.") && document.body.innerText.includes("u0@example.com"))`))
 	b.step("search", field("Find a user", "u22"), eventually(`document.body.innerText.includes("11 in all.") && location.hash.includes("q=u22")`))
@@ -55,20 +55,20 @@ func TestUsers(t *testing.T) {
 	shut := again(chromedp.KeyEvent(kb.Escape), `document.querySelector("dialog") === null`)
 	press := func(key string) chromedp.Action { return chromedp.KeyEvent(key) }
 	b.step("keys: the list of them", chromedp.Evaluate(`document.activeElement.blur()`, nil), press("?"), text("to the next, to the one before"), press(kb.Escape), gone(`//dialog`))
-	b.step("keys: search", chromedp.Evaluate(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true}))`, nil), holds(`document.activeElement.getAttribute("aria-label") === "Find a user"`), chromedp.Evaluate(`document.activeElement.blur()`, nil))
+	b.step("keys: search", chromedp.Evaluate(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true}))`, nil), eventually(`document.activeElement.getAttribute("aria-label") === "Find a user"`), chromedp.Evaluate(`document.activeElement.blur()`, nil))
 	b.step("keys: j and k", press("j"), press("j"), press("k"), press("j"), eventually(`document.activeElement.innerText === "u100@example.com"`))
 	b.step("keys: the palette finds a user", chromedp.KeyEvent("k", chromedp.KeyModifiers(2)), eventually(`document.activeElement.getAttribute("role") === "combobox"`))
 	b.look("palette")
 	b.step("and opens it", chromedp.SendKeys(`dialog input`, "u117@", chromedp.ByQuery), eventually(`document.querySelector('dialog [aria-selected="true"]')?.innerText.includes("u117@example.com")`), press(kb.Enter), opened("u117@example.com"))
 	b.step("the palette has the views that the memory has", chromedp.KeyEvent("k", chromedp.KeyModifiers(2)), eventually(`document.activeElement.getAttribute("role") === "combobox"`),
-		holds(`(tabs => tabs.includes("Notes") && JSON.stringify([...document.querySelectorAll("dialog [role=option]")].map(o => o.innerText.split("\n")).filter(([title, of]) => of === "view" && !["Start page", "Users", "Gateway", "API reference"].includes(title)).map(([title]) => title)) === JSON.stringify(tabs))([...document.querySelectorAll(".tabs a")].map(a => a.firstChild.data))`), shut)
+		eventually(`(tabs => tabs.includes("Notes") && JSON.stringify([...document.querySelectorAll("dialog [role=option]")].map(o => o.innerText.split("\n")).filter(([title, of]) => of === "view" && !["Start page", "Users", "Gateway", "API reference"].includes(title)).map(([title]) => title)) === JSON.stringify(tabs))([...document.querySelectorAll(".tabs a")].map(a => a.firstChild.data))`), shut)
 	b.step("the palette has actions", chromedp.KeyEvent("k", chromedp.KeyModifiers(2)), eventually(`document.activeElement.getAttribute("role") === "combobox"`), chromedp.SendKeys(`dialog input`, "gatew", chromedp.ByQuery),
 		eventually(`document.querySelector('dialog [aria-selected="true"]')?.innerText.includes("Gateway")`), press(kb.Enter), text("Audit log"))
 
 	b.step("a memory that is in no list says how it is connected, by all its ids", chromedp.Navigate(g.url+"/console#/c/"+base+"/notes"), opened(user), text("slipbox@user=zz%20%26%20%C3%B6@example.com"), text("/collections/by/notes?user=zz+%26+%C3%B6%40example.com"))
-	b.step("and what depends on it", inHead("Delete"), text("1 fork reads from it"), holds(`document.querySelector("dialog .depends").innerText.includes("what-if")`), text("Type "+user+" to confirm"), holds(`!document.querySelector("dialog").innerText.includes("mem0_")`))
-	b.step("a fork is called after its ids", shut, inHead("Fork"), holds(`document.querySelector("dialog input").value === "zz-o-example.com-fork"`), shut)
-	b.step("and so is its title", inHead("Rename"), holds(`document.querySelector("dialog input").value === "`+user+`" && !document.querySelector("dialog").innerText.includes("mem0_")`), shut)
+	b.step("and what depends on it", inHead("Delete"), text("1 fork reads from it"), eventually(`document.querySelector("dialog .depends").innerText.includes("what-if")`), text("Type "+user+" to confirm"), eventually(`!document.querySelector("dialog").innerText.includes("mem0_")`))
+	b.step("a fork is called after its ids", shut, inHead("Fork"), eventually(`document.querySelector("dialog input").value === "zz-o-example.com-fork"`), shut)
+	b.step("and so is its title", inHead("Rename"), eventually(`document.querySelector("dialog input").value === "`+user+`" && !document.querySelector("dialog").innerText.includes("mem0_")`), shut)
 	b.step("it is compared with its fork", chromedp.Navigate(g.url+"/console#/c/"+base+"/compare"), eventually(`[...document.querySelectorAll("main option")].some(o => o.innerText === "what-if")`))
 	b.step("ids of 256 bytes in any script", chromedp.Navigate(g.url+"/console#/c/"+long+"/notes"), eventually(`document.querySelector("h1")?.innerText.includes("ששש")`))
 	b.look("long-id")
@@ -92,14 +92,14 @@ func TestNotesList(t *testing.T) {
 	b.step("what others add is said, and shown when asked for", watchShifts(), chromedp.ActionFunc(func(context.Context) error {
 		g.post(t, notes, map[string]any{"content": "Note 4."})
 		return nil
-	}), text("This memory has changed"), holds(first+`.includes("Note 3.")`), steady(), chromedp.Evaluate(`watching.disconnect()`, nil), click(`//button[normalize-space()="Show it"]`), eventually(first+`.includes("Note 4.")`))
+	}), text("This memory has changed"), eventually(first+`.includes("Note 3.")`), steady(), chromedp.Evaluate(`watching.disconnect()`, nil), click(`//button[normalize-space()="Show it"]`), eventually(first+`.includes("Note 4.")`))
 	for n := range 40 {
 		g.post(t, notes, map[string]any{"content": fmt.Sprintf("A longer note, number %d. %s", n, strings.Repeat("It has words.\n", n)), "tags": []string{"many"}, "occurred_at": "2025-01-01T12:00:00Z"})
 	}
-	b.step("25 lines and more are on a screen", size(1400, "light"), chromedp.Reload(), eventually(`document.querySelectorAll(".card").length > 40`), holds(`innerHeight === 900 && [...document.querySelectorAll(".card")].filter(c => c.getBoundingClientRect().bottom <= innerHeight).length >= 25`))
+	b.step("25 lines and more are on a screen", size(1400, "light"), chromedp.Reload(), eventually(`document.querySelectorAll(".card").length > 40`), eventually(`innerHeight === 900 && [...document.querySelectorAll(".card")].filter(c => c.getBoundingClientRect().bottom <= innerHeight).length >= 25`))
 	b.look("dense")
-	b.step("on a phone half of the screen and more is notes", size(400, "light"), chromedp.Reload(), cards(45), holds(`document.querySelector(".card").getBoundingClientRect().top <= innerHeight / 2`))
-	b.step("and the tab that is open is seen", chromedp.Navigate(g.url+"/console#/c/"+id+"/usage"), text("Hot notes"), holds(`(r => r.left >= 0 && r.right <= innerWidth)(document.querySelector(".tabs [aria-current]").getBoundingClientRect())`),
+	b.step("on a phone half of the screen and more is notes", size(400, "light"), chromedp.Reload(), cards(45), eventually(`document.querySelector(".card").getBoundingClientRect().top <= innerHeight / 2`))
+	b.step("and the tab that is open is seen", chromedp.Navigate(g.url+"/console#/c/"+id+"/usage"), text("Hot notes"), eventually(`(r => r.left >= 0 && r.right <= innerWidth)(document.querySelector(".tabs [aria-current]").getBoundingClientRect())`),
 		size(1400, "light"), chromedp.Navigate(g.url+"/console#/c/"+id+"/notes"), cards(45))
 	for _, item := range g.send(t, http.MethodGet, notes+"?limit=200", nil)["items"].([]any) {
 		if n := item.(map[string]any); strings.HasPrefix(n["content"].(string), "A longer") {
