@@ -8,9 +8,10 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -23,12 +24,6 @@ import (
 // body would not have been read.
 func TestStalledBody(t *testing.T) {
 	t.Parallel()
-	cfg := DefaultConfig()
-	cfg.RequestTimeout = time.Second // long enough for a busy machine to answer at all
-	cfg.RefusalTimeout = time.Second
-	b := newBench(t, cfg, echoes)
-	srv := httptest.NewServer(b)
-	t.Cleanup(srv.Close)
 	for name, test := range map[string]struct {
 		method, path, credential string
 		status                   int
@@ -37,10 +32,13 @@ func TestStalledBody(t *testing.T) {
 		"unasked": {"GET", notesPath, "all", http.StatusOK},
 		"refused": {"POST", notesPath, "nobody", http.StatusUnauthorized},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := stall(t, srv, test.method, test.path, test.credential); got != test.status {
-				t.Errorf("status %d, want %d", got, test.status)
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			if got := stall(t, listen(t, newBench(t, DefaultConfig(), echoes)), test.method, test.path, test.credential); got != test.status {
+				t.Errorf("%s: status %d, want %d", name, got, test.status)
+			}
+			if took := time.Since(began); took > DefaultConfig().RequestTimeout {
+				t.Errorf("%s: after %s", name, took)
 			}
 		})
 	}
@@ -50,17 +48,18 @@ func TestStalledBody(t *testing.T) {
 // request of the tenant is answered.
 func TestTricklingBody(t *testing.T) {
 	t.Parallel()
-	cfg := DefaultConfig()
-	cfg.RequestTimeout = 2 * time.Second
-	b := newBench(t, cfg, echoes)
+	synctest.Test(t, trickleBody)
+}
+
+func trickleBody(t *testing.T) {
+	b := newBench(t, DefaultConfig(), echoes)
 	b.turns = fair.NewGate(1, 1)
-	srv := httptest.NewServer(b)
-	t.Cleanup(srv.Close)
+	srv := listen(t, b)
 	conn := dial(t, srv)
 	send(t, conn, "POST", notesPath, "all", 1<<20, `{"content":"`)
 	answered := make(chan int, 1)
 	go func() { answered <- status(t, bufio.NewReader(conn)) }()
-	drip, other := time.NewTicker(20*time.Millisecond), false
+	drip, other := time.NewTicker(time.Second), false
 	defer drip.Stop()
 	for {
 		select {
@@ -104,22 +103,18 @@ func TestPatienceWithUploads(t *testing.T) {
 // is read to its end.
 func TestTricklingUpload(t *testing.T) {
 	t.Parallel()
-	const may = 500 * time.Millisecond
-	b := newBench(t, DefaultConfig(), map[string]handler{"importNotes": func(c *gin.Context) error {
-		body := newUpload(c, may)
-		if _, err := io.Copy(io.Discard, body); err != nil {
-			return bodyError(body.err)
-		}
-		return reply(c, http.StatusAccepted, wire.JobAccepted{})
-	}})
-	srv := httptest.NewServer(b)
-	t.Cleanup(srv.Close)
 	for name, tt := range map[string]struct{ piece, pieces, status int }{
 		"trickling": {1, 1 << 20, http.StatusGatewayTimeout}, "fast enough": {4 << 10, 80, http.StatusAccepted},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			conn := dial(t, srv)
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, DefaultConfig(), map[string]handler{"importNotes": func(c *gin.Context) error {
+				body := newUpload(c, uploadStall)
+				if _, err := io.Copy(io.Discard, body); err != nil {
+					return bodyError(body.err)
+				}
+				return reply(c, http.StatusAccepted, wire.JobAccepted{})
+			}})
+			conn := dial(t, listen(t, b))
 			began := time.Now()
 			_, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nContent-Type: application/x-ndjson\r\nContent-Length: %d\r\n\r\n",
 				"/v1/collections/research/import", tt.piece*tt.pieces)
@@ -128,13 +123,13 @@ func TestTricklingUpload(t *testing.T) {
 			}
 			answered := make(chan int, 1)
 			go func() { answered <- status(t, bufio.NewReader(conn)) }()
-			drip := time.NewTicker(may / 50)
+			drip := time.NewTicker(uploadStall / 50)
 			defer drip.Stop()
 			for sent := 0; ; {
 				select {
 				case got := <-answered:
-					if got != tt.status || time.Since(began) < may {
-						t.Errorf("status %d after %s and %d bytes", got, time.Since(began), sent)
+					if got != tt.status || time.Since(began) < uploadStall {
+						t.Errorf("%s: status %d after %s and %d bytes", name, got, time.Since(began), sent)
 					}
 					return
 				case <-drip.C:
@@ -152,11 +147,14 @@ func TestTricklingUpload(t *testing.T) {
 // though its body never ends. A body that is wanted has more time.
 func TestRefusalDoesNotWaitForTheBody(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, refuseBodies)
+}
+
+func refuseBodies(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.RequestTimeout, cfg.RefusalTimeout = time.Hour, 100*time.Millisecond
 	b := newBench(t, cfg, echoes)
-	srv := httptest.NewServer(b)
-	t.Cleanup(srv.Close)
+	srv := listen(t, b)
 	slow := dial(t, srv)
 	const body = `{"content":"a"}`
 	send(t, slow, "POST", notesPath, "all", len(body), body[:5])
@@ -186,21 +184,23 @@ func TestRefusalDoesNotWaitForTheBody(t *testing.T) {
 // the next request.
 func TestDeadlineOfTheBodyEndsWithIt(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, outliveTheBody)
+}
+
+func outliveTheBody(t *testing.T) {
 	cfg := DefaultConfig()
-	cfg.RequestTimeout = 200 * time.Millisecond
 	b := newBench(t, cfg, map[string]handler{
 		"createNote": echo[wire.NoteInput](http.StatusCreated),
 		"streamJob": func(c *gin.Context) error {
 			select {
-			case <-time.After(3 * cfg.RequestTimeout): // the wire has no other clock
+			case <-time.After(3 * cfg.RequestTimeout): // of the bubble's clock
 				return noContent(c)
 			case <-c.Request.Context().Done():
 				return c.Request.Context().Err()
 			}
 		},
 	})
-	srv := httptest.NewServer(b)
-	t.Cleanup(srv.Close)
+	srv := listen(t, b)
 	conn := dial(t, srv)
 	answers := bufio.NewReader(conn)
 	for range 2 {
@@ -219,8 +219,11 @@ func TestDeadlineOfTheBodyEndsWithIt(t *testing.T) {
 // A response that the client does not read is abandoned and frees its resources.
 func TestUnreadAnswer(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, abandonAnswer)
+}
+
+func abandonAnswer(t *testing.T) {
 	cfg := DefaultConfig()
-	cfg.RequestTimeout = 200 * time.Millisecond
 	wrote := make(chan error, 1)
 	b := newBench(t, cfg, map[string]handler{"listNotes": func(c *gin.Context) error {
 		for {
@@ -230,37 +233,65 @@ func TestUnreadAnswer(t *testing.T) {
 			}
 		}
 	}})
-	srv := httptest.NewServer(b)
-	t.Cleanup(srv.Close)
+	srv := listen(t, b)
 	send(t, dial(t, srv), "GET", notesPath, "all", 0, "")
-	select {
-	case err := <-wrote:
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Error(err)
-		}
-	case <-time.After(30 * time.Second):
-		t.Error("the answer waits for ever")
+	if err := <-wrote; !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error(err)
 	}
 }
 
 // stall sends the beginning of a body, waits, and returns the status of the answer.
-func stall(t *testing.T, srv *httptest.Server, method, path, credential string) int {
+func stall(t *testing.T, srv wires, method, path, credential string) int {
 	t.Helper()
 	conn := dial(t, srv)
 	send(t, conn, method, path, credential, 100, `{"content":`)
 	return status(t, bufio.NewReader(conn))
 }
 
-func dial(t *testing.T, srv *httptest.Server) net.Conn {
+// wires is a listener whose connections are in memory, so that in a bubble their time is the bubble's.
+type wires chan net.Conn
+
+func (w wires) Accept() (net.Conn, error) {
+	if conn, ok := <-w; ok {
+		return conn, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (w wires) Close() error {
+	close(w)
+	return nil
+}
+
+func (wires) Addr() net.Addr { return &net.TCPAddr{} }
+
+// listen serves until the test ends.
+func listen(t *testing.T, b bench) wires {
 	t.Helper()
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", srv.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := make(wires)
+	var open sync.WaitGroup
+	srv := &http.Server{Handler: b, ConnState: func(_ net.Conn, now http.ConnState) { //nolint:gosec // requests of the test
+		switch now {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed:
+			open.Done()
+		case http.StateActive, http.StateIdle, http.StateHijacked:
+		}
+	}}
+	go func() { _ = srv.Serve(w) }()
+	t.Cleanup(func() {
+		_ = srv.Close()
+		open.Wait() // a server closes a connection some time after its answer
+	})
+	return w
+}
+
+func dial(t *testing.T, srv wires) net.Conn {
+	t.Helper()
+	conn, its := net.Pipe()
+	srv <- its
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
 	return conn
 }
 
