@@ -77,7 +77,7 @@ func TestFolderBecomesReadOnly(t *testing.T) {
 			t.Fatalf("a search: %v", hits)
 		}
 	}
-	within(t, 20*time.Second, "/readyz says that nothing can be written", func() bool {
+	within(t, "/readyz says that nothing can be written", func() bool {
 		status, out := p.call(t.Context(), key, "GET", "/readyz", nil)
 		checks, _ := out["checks"].(object)
 		return status == 200 && checks["writes"] != nil && checks["writes"] != "ok"

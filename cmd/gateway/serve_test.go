@@ -66,7 +66,7 @@ func TestSecondStartOnTheSameDataIsRefused(t *testing.T) {
 	second := launch(t, data, freeAddr(t), nil)
 	select {
 	case <-second.Done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("the second gateway is still running")
 	}
 	if code := second.ExitCode(); code != 1 {
@@ -88,7 +88,7 @@ func TestTakenPortIsAClearError(t *testing.T) {
 	second := launch(t, t.TempDir(), strings.TrimPrefix(first.url, "http://"), nil)
 	select {
 	case <-second.Done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("the second gateway is still running")
 	}
 	if msg := second.Stderr.String(); !strings.Contains(msg, "already in use") || !strings.Contains(msg, "--addr") {
@@ -313,17 +313,10 @@ func TestTenantAndKeyBesideARunningServer(t *testing.T) {
 		t.Errorf("key list does not say whose memory the key is for:\n%s", list)
 	}
 	ok("tenant", "suspend", "acme")
-	deadline := time.After(10 * time.Second)
-	for {
-		if status, _ := p.call(t.Context(), key, "GET", "/v1/collections/c", nil); status == 401 {
-			break
-		}
-		select {
-		case <-deadline:
-			t.Fatal("a key of a suspended tenant still works after 10 s")
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
+	p.Await(t, "a key of a suspended tenant was refused", func() bool {
+		status, _ := p.call(t.Context(), key, "GET", "/v1/collections/c", nil)
+		return status == 401
+	})
 	ok("tenant", "resume", "acme")
 	if list := ok("tenant", "list"); !strings.Contains(list, "acme") || !strings.Contains(list, "default") {
 		t.Errorf("tenant list:\n%s", list)

@@ -177,8 +177,8 @@ func TestRevokedEverywhere(t *testing.T) {
 			return status == http.StatusUnauthorized
 		})
 	}
-	if took := time.Since(revoked); took > 10*time.Second {
-		t.Errorf("refused after %s, want within 10 s", took)
+	if took := time.Since(revoked); took > time.Minute {
+		t.Errorf("refused after %s, want within a minute", took)
 	}
 }
 

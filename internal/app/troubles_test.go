@@ -134,7 +134,7 @@ func TestAnswersEndInTime(t *testing.T) {
 				status, _, said = g.ask(path, body) // a busy machine took too long to send the first word
 			}
 			// The busier the machine, the later a flood is read.
-			if status != c.status && (name != "a flood" || status != http.StatusGatewayTimeout) || time.Since(began) > 30*time.Second || len(said) > 1<<20 {
+			if status != c.status && (name != "a flood" || status != http.StatusGatewayTimeout) || time.Since(began) > 5*time.Minute || len(said) > 1<<20 {
 				t.Errorf("%s: %s: %d after %s, %d bytes: %.300s", name, path, status, time.Since(began), len(said), said)
 			}
 			if status == http.StatusOK && !strings.Contains(said, "did not end in time") {

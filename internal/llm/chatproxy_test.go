@@ -24,7 +24,7 @@ import (
 func newChatProxy(t *testing.T, srv *llmtest.Server, d llm.Deps, set func(*llm.Config)) *llm.ChatProxy {
 	t.Helper()
 	cfg := llm.Config{
-		BaseURL: srv.URL(), Model: "fake", APIKey: "sk-secret", Timeout: 5 * time.Second, MaxTries: 3,
+		BaseURL: srv.URL(), Model: "fake", APIKey: "sk-secret", Timeout: time.Minute, MaxTries: 3,
 		RetryWait: time.Millisecond, MaxRetryWait: 20 * time.Millisecond, BreakerFailures: 100, BreakerPause: time.Hour,
 	}
 	if set != nil {

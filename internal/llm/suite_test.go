@@ -79,7 +79,7 @@ func setup(t *testing.T) *fixture {
 	f.scope = grant.Scope(uuid.New(), uuid.Nil, "test")
 	f.cfg = llm.Config{
 		Provider: llm.ProviderOpenAI, BaseURL: f.srv.URL(), Model: "fake", APIKey: secret,
-		Timeout: 20 * time.Second, RetryWait: time.Millisecond, MaxRetryWait: 2 * time.Second, // a busy machine answers slowly
+		Timeout: time.Minute, RetryWait: time.Millisecond, MaxRetryWait: 2 * time.Second, // a busy machine answers slowly
 		EmbedProvider: llm.EmbedHash,
 	}
 	f.deps = llm.Deps{

@@ -106,7 +106,7 @@ func TestNewsSurviveRedis(t *testing.T) {
 		for range 3 * newsBuffer {
 			b.Publish(t.Context(), News{Collection: uuid.New()})
 		}
-		if took := time.Since(began); took > time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("publishing to nobody took %v", took)
 		}
 		if fault.name == "killed" {

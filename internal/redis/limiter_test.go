@@ -87,7 +87,7 @@ func TestRefill(t *testing.T) {
 	}
 	last := time.Now()
 	until(t, "credit", func() bool { return l.Allow(t.Context(), id, 600).Err() == nil })
-	if waited := time.Since(last); waited > 5*time.Second {
+	if waited := time.Since(last); waited > 30*time.Second {
 		t.Errorf("credit came after %v of asking", waited)
 	}
 }

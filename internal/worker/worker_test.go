@@ -176,7 +176,7 @@ func (p *plant) add(content string) notes.NoteWritten {
 // ended waits for the end of a job.
 func (p *plant) ended(id uuid.UUID) memory.Job {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 5*time.Minute)
 	defer cancel()
 	var last memory.Job
 	err := p.waiters.Watch(ctx, p.s, id, func(j memory.Job) error { last = j; return nil })

@@ -83,7 +83,7 @@ func newWorld(t *testing.T, o options) *world {
 	w.s = grant.Scope(ten.ID, uuid.Nil, "key:test", tenant.AllPermissions()...)
 
 	cfg := llm.Config{
-		BaseURL: w.fake.URL(), Model: "test", MaxTries: 1, Timeout: 5 * time.Second, RetryWait: time.Millisecond,
+		BaseURL: w.fake.URL(), Model: "test", MaxTries: 1, Timeout: time.Minute, RetryWait: time.Millisecond,
 		BreakerFailures: 1000, EmbedProvider: llm.EmbedHash,
 	}
 	if o.timeout > 0 {

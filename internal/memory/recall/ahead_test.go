@@ -24,7 +24,7 @@ import (
 // until waits for an event in the background.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
+	deadline := time.NewTimer(5 * time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

@@ -120,7 +120,7 @@ func TestErasedIsInNoFile(t *testing.T) {
 	if _, err := d.EraseNotes(t.Context(), d.scope, d.collection, memory.Erasing{Notes: []uuid.UUID{id}}, memory.AuditEntry{Action: "note.erase"}); err != nil {
 		t.Fatal(err)
 	}
-	end, look := time.After(20*time.Second), time.NewTicker(50*time.Millisecond)
+	end, look := time.After(5*time.Minute), time.NewTicker(50*time.Millisecond)
 	defer look.Stop()
 	for len(d.filesWith(t, mark)) > 0 {
 		select {
