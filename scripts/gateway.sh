@@ -10,9 +10,17 @@
 
 serve_args=()
 
-# free_port prints a port of the loopback interface that nobody listens on.
+# free_port prints a port of the loopback interface that nobody listens on. It is below those that systems give to clients, so that no
+# connection has it before the gateway has.
 free_port() {
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+	python3 -c '
+import random, socket
+while True:
+    port = random.randrange(20000, 30000)
+    with socket.socket() as s:
+        if s.connect_ex(("127.0.0.1", port)):
+            print(port)
+            break'
 }
 
 # alive succeeds when the gateway runs and answers.

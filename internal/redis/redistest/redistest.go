@@ -6,7 +6,6 @@ package redistest
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 )
 
 // Shared returns the URL of the shared Redis and a unique prefix. Keys that contain the
@@ -66,7 +67,7 @@ const Password = "test"
 type Server struct {
 	t    *testing.T
 	bin  string
-	port int
+	port string
 	args []string
 	cmd  *exec.Cmd
 	gone chan struct{}
@@ -79,7 +80,7 @@ func Start(t *testing.T, args ...string) *Server {
 	s := &Server{t: t, bin: binary(t), args: args}
 	t.Cleanup(s.Kill)
 	for range 5 {
-		s.port = freePort(t)
+		s.port = commandtest.FreePort(t)
 		if s.start() {
 			return s
 		}
@@ -93,7 +94,7 @@ func (s *Server) URL() string { return s.Address("default:" + Password) }
 
 // Address returns the URL with another user and password.
 func (s *Server) Address(userinfo string) string {
-	return fmt.Sprintf("redis://%s@127.0.0.1:%d/0", userinfo, s.port)
+	return fmt.Sprintf("redis://%s@127.0.0.1:%s/0", userinfo, s.port)
 }
 
 // Client returns a plain client of the server, independent of the tested code.
@@ -140,7 +141,7 @@ func (s *Server) signal(sig syscall.Signal) {
 func (s *Server) start() bool {
 	s.t.Helper()
 	args := append([]string{
-		"--port", fmt.Sprint(s.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+		"--port", s.port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
 		"--requirepass", Password, "--dir", s.t.TempDir(), "--daemonize", "no",
 	}, s.args...)
 	//nolint:gosec // the path of redis-server; Kill ends the process
@@ -167,21 +168,6 @@ func (s *Server) start() bool {
 	}
 	s.Kill()
 	return false
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	var c net.ListenConfig
-	l, err := c.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close() //nolint:errcheck // nothing depends on it
-	at, ok := l.Addr().(*net.TCPAddr)
-	if !ok {
-		t.Fatalf("the address %v has no port", l.Addr())
-	}
-	return at.Port
 }
 
 // binary returns the path of redis-server: from PATH, or from the tools of

@@ -14,6 +14,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
@@ -60,7 +61,7 @@ type replicated struct {
 
 func newReplicated(t *testing.T) *replicated {
 	t.Helper()
-	standby := freePort(t)
+	standby := commandtest.FreePort(t)
 	i := newInstance(t, "SLIPBOX_PG_REPLICA_PORT="+standby)
 	if err := postgres.Migrate(t.Context(), i.url("slipbox_owner"), "slipbox_app"); err != nil {
 		t.Fatal(err)

@@ -2,15 +2,15 @@ package postgres_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 )
 
 // instance is a Postgres beside the shared one. The test is its superuser.
@@ -20,20 +20,6 @@ type instance struct {
 	env  []string
 	bin  string
 	port string
-}
-
-// freePort returns a port that nobody listens at.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err := errors.Join(err, l.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 // newInstance starts it, with more environment of scripts/services.sh.
@@ -47,7 +33,7 @@ func newInstance(t *testing.T, more ...string) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := freePort(t)
+	port := commandtest.FreePort(t)
 	i := &instance{t: t, dir: dir, port: port}
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); !strings.HasSuffix(name, "DATABASE_URL") && name != "REDIS_URL" && !strings.HasPrefix(name, "PG") {
