@@ -35,7 +35,7 @@ func Shared(a, b string) float64 {
 		return 0
 	}
 	first, _ := utf8.DecodeRuneInString(a)
-	if !unicode.IsLetter(first) || unicode.In(first, pairScripts...) || a == b || hasDigit(a) {
+	if !unicode.IsLetter(first) || IsPair(a) || a == b || hasDigit(a) {
 		return 0
 	}
 	short, long := utf8.RuneCountInString(a), utf8.RuneCountInString(b)

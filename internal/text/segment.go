@@ -37,6 +37,12 @@ var pairScripts = []*unicode.RangeTable{
 	unicode.Tangut, unicode.Nushu, unicode.Khitan_Small_Script,
 }
 
+// IsPair reports whether an index term is a pair of characters, and less than a word.
+func IsPair(term string) bool {
+	first, _ := utf8.DecodeRuneInString(term)
+	return unicode.In(first, pairScripts...)
+}
+
 // classOf returns the class of a rune. mark reports whether it only continues a word.
 func classOf(r rune) (c class, mark bool) {
 	switch {

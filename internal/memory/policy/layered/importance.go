@@ -118,7 +118,7 @@ func replyTo(inputStored bool, asked, reply string) Importance {
 // minReplyTerms is how many terms a reply adds that is not an acknowledgment.
 const minReplyTerms = 4
 
-// pairWeight is the weight of a pair of characters in scripts without spaces, as a term.
+// pairWeight is the weight of a pair of characters, as a term.
 const pairWeight = .4
 
 // leastWorth is the worth of a sentence, by package said, from which it is an episode. Facts are kept from a lower one: an
@@ -146,7 +146,7 @@ func informative(s, known string) (n float64) {
 			continue
 		}
 		seen[t] = true
-		if first, _ := utf8.DecodeRuneInString(t); unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
+		if text.IsPair(t) {
 			n += pairWeight
 		} else {
 			n++

@@ -174,8 +174,10 @@ func TestReplyImportance(t *testing.T) {
 	const said = "I love Bach, and my cello teacher is Greta."
 	for reply, want := range map[string]float64{
 		"Understood.": .1, "Yes.": .1, "Great taste.": .1, "A good goal.": .1, "I'll keep it in mind.": .1, "Nice to meet you.": .1, "知道了。": .1, "加油!": .1,
+		"좋은 생각이에요!": .1, "ကောင်းတဲ့ အကြံပါ။": .1, "គំនិតល្អណាស់!": .1,
 		"You love Bach, and your cello teacher is Greta.": .1, "Would you like to hear the third suite by a famous ensemble from Leipzig?": .1,
 		"The library on Harbor Street lends scores of the suites.": .3, "海港街的图书馆可以借到大提琴组曲的乐谱。": .3, "Kirjasto lainaa nuotteja maanantaisin kello kymmenen.": .3,
+		"항구 거리 도서관에서 모음곡 악보를 빌려줍니다.": .3,
 	} {
 		if got := replyTo(true, said, reply); got.Value != want {
 			t.Errorf("%s: %v", reply, got)
