@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math"
 	"math/big"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -17,17 +16,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/slipboxhq/slipbox/internal/schema"
+	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 )
 
 // maxAnswer bounds an answer, in bytes. The longest useful one, new keywords for five neighbors,
 // has a few thousand.
 const maxAnswer = 1 << 20
-
-var (
-	thinking  = regexp.MustCompile(`(?is)<(think|thinking|reasoning)>.*?</(?:think|thinking|reasoning)>`)
-	openThink = regexp.MustCompile(`(?is)<(?:think|thinking|reasoning)>.*$`)
-	endThink  = regexp.MustCompile(`(?is)^.*</(?:think|thinking|reasoning)>`)
-)
 
 // answerObject returns the JSON object of an answer: what the call's lenient reader finds, else the
 // outermost object.
@@ -43,20 +37,24 @@ func answerObject(s string, lenient func(string) json.RawMessage) (json.RawMessa
 // withoutThinking returns what of an answer is not marked reasoning.
 func withoutThinking(s string) string {
 	s = strings.TrimSpace(strings.TrimPrefix(s, "\ufeff"))
-	if json.Valid([]byte(s)) {
-		return s
+	if json.Valid([]byte(unfenced(s))) {
+		return s // its texts may be about the marks
 	}
 	return strings.TrimSpace(stripThinking(s))
+}
+
+// unfenced returns what is in the code fence around a text.
+func unfenced(s string) string {
+	if inner, ok := strings.CutPrefix(s, fence); ok {
+		s = strings.TrimPrefix(inner, "json")
+	}
+	return strings.TrimSpace(strings.TrimSuffix(s, fence))
 }
 
 // isPartial reports whether an answer that ended at its limit may lack what counts: no JSON begins it, and no object ends it. An
 // object in the midst of prose may be one that the model thinks about.
 func isPartial(s string) bool {
-	s = withoutThinking(s)
-	if inner, ok := strings.CutPrefix(s, fence); ok {
-		s = strings.TrimPrefix(inner, "json")
-	}
-	s = strings.TrimSpace(strings.TrimSuffix(s, fence))
+	s = unfenced(withoutThinking(s))
 	var first json.RawMessage
 	if json.NewDecoder(strings.NewReader(s)).Decode(&first) == nil && (first[0] == '{' || first[0] == '[') {
 		return false
@@ -67,16 +65,8 @@ func isPartial(s string) bool {
 
 // stripThinking removes the marked reasoning of a model.
 func stripThinking(s string) string {
-	text, _ := splitThinking(s)
-	return text
-}
-
-// splitThinking removes the marked reasoning of a model. open reports that the end of the last one is missing.
-func splitThinking(s string) (text string, open bool) {
-	s = thinking.ReplaceAllString(s, "")
-	s = endThink.ReplaceAllString(s, "")
-	text = openThink.ReplaceAllString(s, "")
-	return text, len(text) < len(s)
+	said, _ := unsaid.Split(s)
+	return said
 }
 
 // outermostObject finds the JSON object of an answer. It removes reasoning, also where only its end
@@ -87,11 +77,10 @@ func outermostObject(s string) (json.RawMessage, error) {
 	if len(s) > maxAnswer {
 		return nil, problem{short: "too long", full: "the answer is too long"}
 	}
-	s = strings.TrimSpace(strings.TrimPrefix(s, "\ufeff"))
+	s = withoutThinking(s)
 	if json.Valid([]byte(s)) && strings.HasPrefix(s, "{") {
 		return json.RawMessage(s), nil
 	}
-	s = stripThinking(s)
 	best := ""
 	for at := strings.IndexByte(s, '{'); at >= 0; {
 		end := objectEnd(s[at:])

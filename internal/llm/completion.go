@@ -362,6 +362,7 @@ type reply struct {
 	refusal string
 	finish  string
 	tokens  int   // as the endpoint counted them
+	thought bool  // content is what the model thought: it said nothing
 	problem error // why it cannot be used
 }
 
@@ -372,7 +373,7 @@ func newReply(resp openai.ChatCompletionResponse) reply {
 	c := resp.Choices[0]
 	r := reply{content: c.Message.Content, refusal: c.Message.Refusal, finish: string(c.FinishReason), tokens: resp.Usage.CompletionTokens}
 	if strings.TrimSpace(r.content) == "" && !endsAtLimit(r.finish) {
-		r.content = c.Message.ReasoningContent // some models put all that they say there
+		r.content, r.thought = c.Message.ReasoningContent, true // some models put all that they say there
 	}
 	return r
 }
@@ -387,7 +388,7 @@ func (r *reply) check(schema *answerSchema, required []string, c *memory.Call) (
 	switch {
 	case r.refusal != "":
 		return nil, problem{short: "a refusal", full: "the question was not answered: " + r.refusal}
-	case withoutThinking(r.content) == "":
+	case withoutThinking(r.content) == "", r.thought && !strings.ContainsAny(r.content, "{["): // a thought in prose is not an answer in prose
 		return nil, problem{short: "an empty answer", full: "the answer is empty"}
 	case endsAtLimit(r.finish) && isPartial(r.content):
 		return nil, problem{short: "cut off at the token limit", full: "the answer was cut off at the token limit; be shorter"}

@@ -304,10 +304,7 @@ func turnOf(resp openai.ChatCompletionResponse, d *memory.Dialogue, asJSON bool)
 	}
 	msg := resp.Choices[0].Message
 	text := strings.TrimSpace(msg.Content)
-	out.Text = text
-	if strings.Contains(text, "<think") || strings.Contains(text, "</think") || strings.Contains(text, "<reasoning") {
-		out.Text = strings.TrimSpace(stripThinking(text))
-	}
+	out.Text = strings.TrimSpace(stripThinking(text))
 	if out.Text = cmp.Or(out.Text, msg.Refusal); out.Text == "" && len(msg.ToolCalls) == 0 && !endsAtLimit(string(resp.Choices[0].FinishReason)) {
 		text = strings.TrimSpace(msg.ReasoningContent) // some models put all that they say there
 		out.Text = text

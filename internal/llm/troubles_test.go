@@ -2,6 +2,7 @@ package llm_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -122,6 +123,38 @@ func TestAnswerInThoughts(t *testing.T) {
 		if a := mustAsk(t, f.model(t), f.scope, analyzeCall()); a.Calls != 1 || !slices.Equal(keywordsOf(t, a), goodAnalysis.Keywords) {
 			t.Errorf("%s: %+v", field, a)
 		}
+	}
+}
+
+// No form of thinking becomes an answer, also of a call that takes a text alone: neither what a model marks, nor what its server
+// sends apart while the model says nothing.
+func TestNoAnswerIsAThought(t *testing.T) {
+	t.Parallel()
+	thoughts := []llmtest.Reply{llmtest.InThoughts("reasoning", "secret"), llmtest.InThoughts("reasoning_content", "secret"), llmtest.Text("[THINK]secret")}
+	for _, form := range []string{
+		"<thought>secret</thought>", "[THINK]secret[/THINK]", "◁think▷secret◁/think▷", "<unused94>thought\nsecret<unused95>", "<analysis>secret</analysis>\n", "<|START_THINKING|>secret<|END_THINKING|>",
+		"<|channel|>analysis<|message|>secret<|end|><|start|>assistant<|channel|>final<|message|>",
+	} {
+		thoughts = append(thoughts, llmtest.Text(form+"Ana sails."))
+	}
+	for i, reply := range thoughts {
+		f := setup(t)
+		f.srv.Script("meta", reply, llmtest.Text("Ana sails."))
+		c := memory.Call{Name: "meta", Schema: json.RawMessage(`{"type":"object","properties":{"meta":{"type":"string"}},"required":["meta"]}`), Lenient: func(said string) json.RawMessage {
+			if strings.ContainsAny(said, "{[") {
+				return nil
+			}
+			raw, _ := json.Marshal(map[string]string{"meta": said})
+			return raw
+		}}
+		if a := mustAsk(t, f.model(t), f.scope, c); string(a.JSON) != `{"meta":"Ana sails."}` {
+			t.Errorf("%d: %s", i, a.JSON)
+		}
+	}
+	f := setup(t)
+	f.srv.Always("", llmtest.Text("Models write `<think>` before `</think>`, and DeepSeek <think> alone."))
+	if got, err := f.model(t).Converse(t.Context(), f.scope, memory.Dialogue{Turns: []memory.Turn{{Role: memory.RoleUser, Text: "Hi"}}, Collection: collection}); err != nil || got.Turn.Text != "Models write `<think>` before `</think>`, and DeepSeek <think> alone." {
+		t.Errorf("a text about the marks is cut: %+v, %v", got.Turn, err)
 	}
 }
 

@@ -1,32 +1,27 @@
 package llm
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 )
 
-// visibleText puts together what of a text that comes in pieces is not reasoning. It reads the whole again only where a
-// mark ends, so a long text costs what its pieces do.
+// visibleText puts together what of a text that comes in pieces is not reasoning. It reads the whole again only near a
+// mark, so a long text costs what its pieces do.
 type visibleText struct {
 	all    strings.Builder
 	shown  strings.Builder // all without reasoning
 	inside bool            // all ends inside of marked reasoning
 }
 
-// markEnd is the end of every mark that stripThinking knows.
-var markEnd = regexp.MustCompile(`(?i)(?:think|thinking|reasoning)>`)
-
-// longestMark is the length of the longest mark.
-const longestMark = len("</reasoning>")
-
 // add takes the next piece.
 func (v *visibleText) add(piece string) {
 	v.all.WriteString(piece)
 	s := v.all.String()
 	switch {
-	case markEnd.MatchString(s[max(0, len(s)-len(piece)-longestMark):]):
+	case unsaid.HasMark(s[max(0, len(s)-len(piece)-unsaid.LongestMark):]):
 		var text string
-		text, v.inside = splitThinking(s)
+		text, v.inside = unsaid.Split(s)
 		v.shown.Reset()
 		v.shown.WriteString(text)
 	case !v.inside:
@@ -37,8 +32,8 @@ func (v *visibleText) add(piece string) {
 // String returns it so far. The end is held back while it may become a mark.
 func (v *visibleText) String() string {
 	s := v.shown.String()
-	if at := strings.LastIndexByte(s, '<'); !v.inside && at >= 0 && len(s)-at <= longestMark && !strings.Contains(s[at:], ">") {
-		return s[:at]
+	if v.inside {
+		return s
 	}
-	return s
+	return s[:unsaid.MayBecomeMark(s)]
 }

@@ -14,7 +14,13 @@ import (
 const least = 4096
 
 const (
-	names = `(?:[a-z]+:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)`
+	names = `(?:[a-z]+:|ant|longcat_)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)`
+	// begin and end are the marks that families of models write around their thinking.
+	begin = `(?:<` + names + `(?:\s[^<>]{0,60})?>|\[think\]|◁think▷|<\|(?:start_|begin_of_)?(?:think|thinking|thought)\|>|<\|inner_prefix\|>|<unused94>|` +
+		`<\|channel\|>(?:analysis|commentary)<\|message\|>|<\|channel>thought\b)`
+	end = `(?:</` + names + `\s*>|\[/think\]|◁/think▷|<\|(?:/|end_|end_of_)(?:think|thinking|thought)\|>|<\|inner_suffix\|>|<unused95>|<channel\|>)`
+	// turnEnd ends the thinking of those that write it as a message of its own.
+	turnEnd = `<\|end\|>(?:<\|start\|>assistant)?|<\|start\|>assistant`
 	// details begins the thinking as a page shows it, folded.
 	details  = `<details\s(?:[^<>]*\s)?type=["']?reasoning["']?(?:\s[^<>]*)?>`
 	dataHead = `\bdata:([a-z]+/[a-z0-9.+-]+|)((?:;[a-z0-9-]+(?:=(?:[^\s;,"'<>]+|"[^"]*"))?)*),`
@@ -22,25 +28,20 @@ const (
 
 var (
 	// thinking is a block that begins a line. In the middle of a line the words may be about the marks.
-	thinking = regexp.MustCompile(`(?is)(^|\n)([ \t]*)(?:` +
-		`<` + names + `(?:\s[^<>]*)?>.*?</` + names + `\s*>` +
-		`|\[think\].*?\[/think\]` +
-		`|◁think▷.*?◁/think▷` +
-		`|<\|channel\|>(?:analysis|commentary)<\|message\|>.*?(?:<\|end\|>(?:<\|start\|>assistant)?|<\|start\|>assistant)` +
-		`)`)
-	// inline is a block in the middle of a line, as models write it.
-	inline = regexp.MustCompile(`(?is)()()<` + names + `(?:\s[^<>]*)?>.*?</` + names + `\s*>`)
+	thinking = regexp.MustCompile(`(?is)(^|\n)([ \t]*)` + begin + `.*?(?:` + end + `|` + turnEnd + `)`)
+	// inline is a block in the middle of a line, as models write it. Who writes about the marks quotes them.
+	inline = regexp.MustCompile(`(?is)(^|[^\x60])()` + begin + `.*?(?:` + end + `|` + turnEnd + `)`)
 	// folded is a block as a page shows it, anywhere.
 	folded = regexp.MustCompile(`(?is)` + details + `.*?</details\s*>`)
 	// tag begins or ends a block, which may be within another.
 	tag = regexp.MustCompile(`(?i)<(/?)` + names + `(?:\s[^<>]*)?>`)
 	// begun is a block that was cut off, ended one whose begin was in the prompt of the model.
-	begun = regexp.MustCompile(`(?is)^\s*(?:<` + names + `(?:\s[^<>]*)?>|` + details + `|\[think\]|◁think▷|<\|channel\|>analysis<\|message\|>).*$`)
-	ended = regexp.MustCompile(`(?is)^[^\x60]*?(?:</` + names + `\s*>|\[/think\]|◁/think▷)\s*`)
+	begun = regexp.MustCompile(`(?is)^\s*(?:` + begin + `|` + details + `).*$`)
+	ended = regexp.MustCompile(`(?is)^[^\x60]*?` + end + `\s*`)
 	// glued is the end of one directly behind a word. People who write about the mark put a space before it.
 	glued = regexp.MustCompile(`(?is)^[^<\x60]*[^\s<\x60]</` + names + `\s*>\s*`)
 	// final is what one family of models writes around an answer.
-	final = regexp.MustCompile(`(?i)<\|channel\|>final<\|message\|>|<\|(?:end|return)\|>\s*$`)
+	final = regexp.MustCompile(`(?i)<\|channel\|>final<\|message\|>|<\|(?:start_|begin_of_)(?:response|solution)\|>|<\|(?:end|return|end_response|end_of_solution)\|>\s*$`)
 
 	dataURL = regexp.MustCompile(`(?i)` + dataHead + `([^\s"'<>()\x60\\]*)`)
 	// dataSVG is an image that is markup, with spaces and quotes. It is looked for alone, since what has no end is read once then.
@@ -110,25 +111,25 @@ func mark(kind string, size int) string {
 func MarkEnded(s string) string { return glued.ReplaceAllString(s, thought+"\n") }
 
 func markThinking(s string, byModel bool) string {
-	s = folded.ReplaceAllString(markBlocks(s, thinking), thought)
+	s = folded.ReplaceAllString(markBlocks(s, thinking, thought), thought)
 	if !byModel {
 		return s
 	}
-	s = markBlocks(s, inline)
+	s = markBlocks(s, inline, thought)
 	s = ended.ReplaceAllString(s, thought+"\n")
 	s = begun.ReplaceAllString(s, thought)
 	return strings.TrimRight(final.ReplaceAllString(s, ""), "\n")
 }
 
 // markBlocks replaces blocks, each with those that are within it. What is before a block is in the first two groups of a match.
-func markBlocks(s string, blocks *regexp.Regexp) string {
+func markBlocks(s string, blocks *regexp.Regexp, instead string) string {
 	var out strings.Builder
 	for {
 		m := blocks.FindStringSubmatchIndex(s)
 		if m == nil {
 			return out.String() + s
 		}
-		out.WriteString(s[:m[5]] + thought)
+		out.WriteString(s[:m[5]] + instead)
 		s = s[endOfBlock(s, m[5], m[1]):]
 	}
 }

@@ -55,6 +55,8 @@ func TestThinkingIsMarked(t *testing.T) {
 		"Sure. <details done=true type=reasoning>b</details> Hello.":                                                     "Sure. " + mark + " Hello.",
 		"<details type=\"reasoning\" done=\"false\">\n> b":                                                               mark,
 		"<details><summary>reasoning</summary>b</details>":                                                               "<details><summary>reasoning</summary>b</details>",
+		"<|START_THINKING|>secret<|END_THINKING|>Hello.":                                                                 mark + "Hello.",
+		"Models write `<think>` before and `</think>` after.":                                                            "Models write `<think>` before and `</think>` after.",
 		"Hello < world > and </p>":                                                                                       "Hello < world > and </p>",
 		"I think, therefore":                                                                                             "I think, therefore",
 	} {
@@ -86,6 +88,36 @@ func TestThinkingIsMarked(t *testing.T) {
 	}
 	if got := unsaid.Mark("It printed:\n<think>secret\nplan</think>\nWhy?", false); got != "It printed:\n"+mark+"\nWhy?" {
 		t.Errorf("%q", got)
+	}
+}
+
+// Of an answer, what the model thought is left out in each form that models write it in, and the marks around what it says.
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	const secret = `maybe {"meta":"secret"} `
+	for _, form := range []string{
+		"<think>%s</think>%s", "<THINKING>%s</THINKING>\n%s", "Sure. <reasoning effort=\"low\">%s</reasoning>%s", "<thought>%s</thought>%s", "<seed:think>%s</seed:think>%s",
+		"<antThinking>%s</antThinking>%s", "<longcat_think>%s</longcat_think>%s", "%s</think>\n%s", "`a` %s</think>%s", "<think>%s<think>x</think> y</think>%s", "<analysis>%s</analysis>\n%s",
+		"[THINK]%s[/THINK]%s", "◁think▷%s◁/think▷%s", "<unused94>thought\n%s<unused95>%s", "<|channel>thought\n%s<channel|>%s",
+		"<|channel|>analysis<|message|>%s<|end|><|start|>assistant<|channel|>final<|message|>%s<|return|>", "<|START_THINKING|>%s<|END_THINKING|><|START_RESPONSE|>%s<|END_RESPONSE|>",
+		"<|begin_of_thought|>%s<|end_of_thought|><|begin_of_solution|>%s<|end_of_solution|>", "<|inner_prefix|>%s<|inner_suffix|>%s",
+	} {
+		in := fmt.Sprintf(form, secret, "Ana sails.")
+		if said, open := unsaid.Split(in); strings.TrimSpace(strings.TrimPrefix(said, "Sure. ")) != "Ana sails." || open {
+			t.Errorf("of %q is said %q, %t", in, said, open)
+		}
+	}
+	for _, begin := range []string{"<think>", "[THINK]", "◁think▷", "<unused94>thought\n", "<|channel|>analysis<|message|>", "<|START_THINKING|>", "Sure.\n<reasoning>"} {
+		if said, open := unsaid.Split(begin + secret); strings.TrimPrefix(said, "Sure.") != "" || !open {
+			t.Errorf("of %q is said %q, %t", begin+secret, said, open)
+		}
+	}
+	for _, said := range []string{
+		"Models write `<think>` and `</think>` around it.", "What does <think> do here?", "It is in [think tank] 4.", "<analysis>All of it.</analysis>", "I think, therefore", "a < b > c",
+	} {
+		if got, open := unsaid.Split(said); got != said || open {
+			t.Errorf("%q is cut to %q", said, got)
+		}
 	}
 }
 
