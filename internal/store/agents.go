@@ -63,7 +63,7 @@ func agentByRef(ctx context.Context, q AgentRows, s tenant.Scope, ref string) (a
 
 // insertAgent adds an agent; Exists when the name is taken.
 func (b *Base) insertAgent(ctx context.Context, s tenant.Scope, a tenant.Agent) error {
-	return b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	return b.write(ctx, s, func(ctx context.Context, q Session) error {
 		if !s.IsWhole() {
 			// Other agents are out of its reach, whether they exist or not.
 			return fault.Missing("agent")
@@ -106,9 +106,6 @@ func (b *Base) EnsureAgent(ctx context.Context, s tenant.Scope, name string) (a 
 
 // CreateAgent implements tenant.AgentStore.
 func (b *Base) CreateAgent(ctx context.Context, s tenant.Scope, n tenant.Agent) (tenant.Agent, error) {
-	if err := s.Check(); err != nil {
-		return tenant.Agent{}, err
-	}
 	a, err := newAgent(n.Name, n.DisplayName, b.now())
 	if err != nil {
 		return tenant.Agent{}, err
@@ -120,39 +117,26 @@ func (b *Base) CreateAgent(ctx context.Context, s tenant.Scope, n tenant.Agent) 
 }
 
 // AgentByRef implements tenant.AgentStore.
-func (b *Base) AgentByRef(ctx context.Context, s tenant.Scope, ref string) (a tenant.Agent, err error) {
-	if err := s.Check(); err != nil {
-		return a, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		a, err = agentByRef(ctx, q, s, ref)
-		return err
+func (b *Base) AgentByRef(ctx context.Context, s tenant.Scope, ref string) (tenant.Agent, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) (tenant.Agent, error) {
+		return agentByRef(ctx, q, s, ref)
 	})
-	return a, err
 }
 
 // ListAgents implements tenant.AgentStore.
-func (b *Base) ListAgents(ctx context.Context, s tenant.Scope, after string, limit int) (out []tenant.Agent, err error) {
-	if err := s.Check(); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out, err = q.AgentsAfter(ctx, s.Tenant(), s.Reader(), after, limit)
-		return err
+func (b *Base) ListAgents(ctx context.Context, s tenant.Scope, after string, limit int) ([]tenant.Agent, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) ([]tenant.Agent, error) {
+		return q.AgentsAfter(ctx, s.Tenant(), s.Reader(), after, limit)
 	})
-	return out, err
 }
 
 // DeleteAgent implements tenant.AgentStore. Forks that others made of its collections become
 // independent.
 func (b *Base) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
 	for {
 		var next uuid.UUID
 		var found bool
-		err := b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+		err := b.free(ctx, s, func(ctx context.Context, q Session) error {
 			// Waits for transactions that add something of the agent's.
 			q.LockAgent(s.Tenant(), id)
 			if _, err := agentByRef(ctx, q, s, id.String()); err != nil {

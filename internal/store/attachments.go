@@ -39,21 +39,16 @@ func labelTaken(label string) error {
 }
 
 // Attachments implements memory.AttachmentStore.
-func (b *Base) Attachments(ctx context.Context, s tenant.Scope, aq memory.AttachmentQuery) (out []memory.Attachment, err error) {
-	if err := s.Check(); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+func (b *Base) Attachments(ctx context.Context, s tenant.Scope, aq memory.AttachmentQuery) ([]memory.Attachment, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) ([]memory.Attachment, error) {
 		now := b.now()
 		if aq.Collection != uuid.Nil {
 			if _, err := ReachVisible(ctx, q, s, aq.Collection, now); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		out, err = q.Attachments(ctx, s.Tenant(), s, aq, now)
-		return err
+		return q.Attachments(ctx, s.Tenant(), s, aq, now)
 	})
-	return out, err
 }
 
 // Attached implements memory.Tx.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // Base implements the operations of a store that both engines do alike, on the rows of one
@@ -35,6 +36,47 @@ type Transactions interface {
 	// Freeing is Writing for what frees space or ends a right. An engine keeps space for it that other
 	// writes cannot take, so that it succeeds on a full disk.
 	Freeing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, Session) error) error
+}
+
+// read returns what fn reads of the tenant of a scope.
+func read[V any](ctx context.Context, b *Base, s tenant.Scope, fn func(context.Context, Session) (V, error)) (v V, err error) {
+	if err := s.Check(); err != nil {
+		return v, err
+	}
+	return readTenant(ctx, b, s.Tenant(), fn)
+}
+
+// readView is read for rows of a view, which the scope has opened.
+func readView[V any](ctx context.Context, b *Base, s tenant.Scope, view *memory.View, fn func(context.Context, Session) (V, error)) (v V, err error) {
+	if err := view.Check(s); err != nil {
+		return v, err
+	}
+	return readTenant(ctx, b, s.Tenant(), fn)
+}
+
+// readTenant returns what fn reads of a tenant, zero for rows of no tenant.
+func readTenant[V any](ctx context.Context, b *Base, tenantID uuid.UUID, fn func(context.Context, Session) (V, error)) (v V, err error) {
+	err = b.transactions.Reading(ctx, tenantID, func(ctx context.Context, q Session) error {
+		v, err = fn(ctx, q)
+		return err
+	})
+	return v, err
+}
+
+// write is Transactions.Writing for the tenant of a scope.
+func (b *Base) write(ctx context.Context, s tenant.Scope, fn func(context.Context, Session) error) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	return b.transactions.Writing(ctx, s.Tenant(), fn)
+}
+
+// free is Transactions.Freeing for the tenant of a scope.
+func (b *Base) free(ctx context.Context, s tenant.Scope, fn func(context.Context, Session) error) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	return b.transactions.Freeing(ctx, s.Tenant(), fn)
 }
 
 // ErrRollback rolls a transaction back without an error: there is nothing to keep.

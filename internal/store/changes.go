@@ -42,7 +42,7 @@ func Became(deleted, before bool) memory.ChangeKind {
 const changesPage = 10_000
 
 // Changes implements memory.LogReader. The view bounds what is read, so later writes change nothing in it.
-func (b *Base) Changes(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) (out []memory.Change, err error) {
+func (b *Base) Changes(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) ([]memory.Change, error) {
 	if err := v.Check(s); err != nil {
 		return nil, err
 	}
@@ -53,11 +53,9 @@ func (b *Base) Changes(ctx context.Context, s tenant.Scope, v memory.View, after
 		return nil, fault.InvalidField("after", "is beyond the last revision, which is %d: the collection was restored to an earlier state, or is another "+
 			"one; read its changes from 0 again", v.At)
 	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out, err = changes(ctx, q, s.Tenant(), v.Layers, after, limit)
-		return err
+	return readTenant(ctx, b, s.Tenant(), func(ctx context.Context, q Session) ([]memory.Change, error) {
+		return changes(ctx, q, s.Tenant(), v.Layers, after, limit)
 	})
-	return out, err
 }
 
 // changes reads the layers from the farthest to the nearest: the log of a fork continues that of its parent.

@@ -188,46 +188,36 @@ func ReachVisible(ctx context.Context, q CollectionRows, s tenant.Scope, id uuid
 }
 
 // ResolveCollection implements memory.CollectionStore.
-func (b *Base) ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (c memory.Collection, err error) {
-	if err := s.Check(); err != nil {
-		return c, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+func (b *Base) ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) (c memory.Collection, err error) {
 		found, err := q.CollectionsByRef(ctx, s, ref, b.now())
 		if err != nil {
-			return err
+			return c, err
 		}
 		r, err := PickCollection(s, ref, found)
-		c = r.Collection
-		return err
+		return r.Collection, err
 	})
-	return c, err
 }
 
 // CollectionByExternal implements memory.CollectionStore.
-func (b *Base) CollectionByExternal(ctx context.Context, s tenant.Scope, e memory.External) (c memory.Collection, err error) {
-	if err := s.Check(); err != nil {
-		return c, err
-	}
-	if e.IsZero() || !e.IsValid() {
-		return c, fault.Missing("collection") // no collection has such ids
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+func (b *Base) CollectionByExternal(ctx context.Context, s tenant.Scope, e memory.External) (memory.Collection, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) (c memory.Collection, err error) {
+		if e.IsZero() || !e.IsValid() {
+			return c, fault.Missing("collection") // no collection has such ids
+		}
 		found, err := q.CollectionsByExternal(ctx, s.Tenant(), e)
 		if err != nil {
-			return err
+			return c, err
 		}
 		if len(found) == 0 || !found[0].ReachedBy(s) || !visible(&found[0].Collection, b.now()) {
-			return fault.Missing("collection")
+			return c, fault.Missing("collection")
 		}
-		c = found[0].Collection
-		return nil
+		return found[0].Collection, nil
 	})
-	return c, err
 }
 
 // ListCollections implements memory.CollectionStore.
-func (b *Base) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery) (out []memory.Collection, err error) {
+func (b *Base) ListCollections(ctx context.Context, s tenant.Scope, cq memory.CollectionQuery) ([]memory.Collection, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
@@ -235,7 +225,7 @@ func (b *Base) ListCollections(ctx context.Context, s tenant.Scope, cq memory.Co
 		return nil, fault.Missing("agent")
 	}
 	if !cq.External.IsValid() || Text("", cq.Text) != nil {
-		return nil, nil // no collection has such ids, or such words
+		return nil, nil //nolint:nilerr // no collection has such ids, or such words
 	}
 	var after *memory.Collection
 	if cq.After != "" {
@@ -245,16 +235,14 @@ func (b *Base) ListCollections(ctx context.Context, s tenant.Scope, cq memory.Co
 		}
 		after = &place
 	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	return readTenant(ctx, b, s.Tenant(), func(ctx context.Context, q Session) ([]memory.Collection, error) {
 		if cq.Parent != uuid.Nil {
 			if _, err := Reach(ctx, q, s, cq.Parent); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		out, err = listCollections(ctx, q, s, cq, after, b.now())
-		return err
+		return listCollections(ctx, q, s, cq, after, b.now())
 	})
-	return out, err
 }
 
 func listCollections(ctx context.Context, q CollectionRows, s tenant.Scope, cq memory.CollectionQuery, after *memory.Collection, now time.Time) ([]memory.Collection, error) {
@@ -315,10 +303,7 @@ func equalConfig(a, b json.RawMessage) bool {
 
 // UpdateCollection implements memory.CollectionStore.
 func (b *Base) UpdateCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.Collection) error) (c memory.Collection, err error) {
-	if err := s.Check(); err != nil {
-		return c, err
-	}
-	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	err = b.write(ctx, s, func(ctx context.Context, q Session) error {
 		now := b.now()
 		q.LockHead(s.Tenant(), id)
 		r, err := ReachVisible(ctx, q, s, id, now)
@@ -356,26 +341,18 @@ func (b *Base) UpdateCollection(ctx context.Context, s tenant.Scope, id uuid.UUI
 
 // Counts implements memory.Reader. At the head they are stored; at another revision, or in a fork
 // of the past, they are counted now.
-func (b *Base) Counts(ctx context.Context, s tenant.Scope, v memory.View) (c memory.Counts, err error) {
-	if err := v.Check(s); err != nil {
-		return c, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+func (b *Base) Counts(ctx context.Context, s tenant.Scope, v memory.View) (memory.Counts, error) {
+	return readView(ctx, b, s, &v, func(ctx context.Context, q Session) (memory.Counts, error) {
 		h, err := q.Head(ctx, s.Tenant(), v.Collection.ID)
-		if err != nil {
-			return err
-		}
-		if h.Counted && h.Revision == v.At {
-			c = h.Counts
-		} else if c, err = q.CountVisible(ctx, s.Tenant(), v.Layers); err != nil {
-			return err
+		c := h.Counts
+		if err == nil && (!h.Counted || h.Revision != v.At) {
+			c, err = q.CountVisible(ctx, s.Tenant(), v.Layers)
 		}
 		if c.Kinds == nil {
 			c.Kinds = map[memory.Kind]int64{}
 		}
-		return nil
+		return c, err
 	})
-	return c, err
 }
 
 // ScanLayerState reads the columns id, erase_epoch, embedder and reembedded of a collection into a map.

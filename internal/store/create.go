@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -143,8 +142,7 @@ func createCollection(ctx context.Context, q Session, s tenant.Scope, n memory.N
 		}
 		out.Job = &j
 	}
-	n.Audit.Target = cmp.Or(n.Audit.Target, c.ID.String())
-	if err := writeAudit(ctx, q, s, now, n.Audit); err != nil {
+	if err := auditTarget(ctx, q, s, c.ID, n.Audit, now); err != nil {
 		return out, err
 	}
 	if n.Idempotency != nil {

@@ -15,10 +15,7 @@ import (
 
 // EraseNotes implements memory.Writer. It is one transaction, so that no reader sees a part of it.
 func (b *Base) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.UUID, e memory.Erasing, audit memory.AuditEntry) (out memory.Erased, err error) {
-	if err := s.Check(); err != nil {
-		return out, err
-	}
-	err = b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	err = b.free(ctx, s, func(ctx context.Context, q Session) error {
 		out = memory.Erased{}
 		q.LockHead(s.Tenant(), collection)
 		r, err := Reach(ctx, q, s, collection)
@@ -43,8 +40,7 @@ func (b *Base) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.U
 			return err
 		}
 		out.Reviews += proposals
-		audit.Target = cmp.Or(audit.Target, r.ID.String())
-		return writeAudit(ctx, q, s, b.now(), audit)
+		return auditTarget(ctx, q, s, r.ID, audit, b.now())
 	})
 	return out, err
 }

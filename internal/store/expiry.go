@@ -99,19 +99,15 @@ func (t *Tx) passExpiry() (err error) {
 func (t *Tx) Rescheduled() bool { return !t.head.NextExpiry.Equal(t.expiry) }
 
 // ExpiredNotes implements memory.Reader.
-func (b *Base) ExpiredNotes(ctx context.Context, s tenant.Scope, v memory.View, by time.Time, limit int) (out []uuid.UUID, err error) {
-	if err := v.Check(s); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+func (b *Base) ExpiredNotes(ctx context.Context, s tenant.Scope, v memory.View, by time.Time, limit int) ([]uuid.UUID, error) {
+	return readView(ctx, b, s, &v, func(ctx context.Context, q Session) ([]uuid.UUID, error) {
 		found, err := q.ExpiredNotes(ctx, s.Tenant(), v.Layers, v.Collection.NextExpiry, Micros(by), limit)
-		out = make([]uuid.UUID, len(found))
+		out := make([]uuid.UUID, len(found))
 		for i := range found {
 			out[i] = found[i].Note
 		}
-		return err
+		return out, err
 	})
-	return out, err
 }
 
 // EarliestExpiries returns up to limit of the expiries of several layers, the earliest first.

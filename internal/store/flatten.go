@@ -40,12 +40,9 @@ func FlattenTo(ctx context.Context, q CollectionRows, r CollectionRow, layers []
 // FlattenLineage implements memory.CollectionStore. The layer that stores most is not copied, because others may read it: those
 // nearer than it go into the collection. If that is still too deep, or there are none, those farther go into it.
 func (b *Base) FlattenLineage(ctx context.Context, s tenant.Scope, id uuid.UUID) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
 	for {
 		again := false
-		err := b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
+		err := b.write(ctx, s, func(ctx context.Context, q Session) (err error) {
 			again, err = flattenOnce(ctx, q, s, id)
 			return err
 		})

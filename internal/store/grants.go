@@ -54,16 +54,13 @@ func findGrant(ctx context.Context, q GrantRows, tenantID, agent, id uuid.UUID) 
 
 // CreateGrant implements auth.GrantStore.
 func (b *Base) CreateGrant(ctx context.Context, s tenant.Scope, g auth.Grant, most int, audit memory.AuditEntry) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
 	err := cmp.Or(Text("client", g.Client), Text("redirect", g.Redirect), Text("resource", g.Resource), Text("challenge", g.Challenge),
 		memory.External(g.Limit).Check(""))
 	if err != nil {
 		return err
 	}
 	g.CreatedAt, g.UsedAt, g.ExpiresAt = Micros(g.CreatedAt), Micros(g.UsedAt), Micros(g.ExpiresAt)
-	return b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	return b.write(ctx, s, func(ctx context.Context, q Session) error {
 		now := b.now()
 		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
 			return err
@@ -90,37 +87,27 @@ func (b *Base) CreateGrant(ctx context.Context, s tenant.Scope, g auth.Grant, mo
 		if err := q.InsertGrant(ctx, g); err != nil {
 			return err
 		}
-		return auditTool(ctx, q, s, g.ID.Grant, audit, now)
+		return auditTarget(ctx, q, s, g.ID.Grant, audit, now)
 	})
 }
 
 // GrantByID implements auth.GrantStore.
-func (b *Base) GrantByID(ctx context.Context, id auth.GrantID) (g auth.Grant, err error) {
-	err = b.transactions.Reading(ctx, id.Tenant, func(ctx context.Context, q Session) error {
-		g, err = findGrant(ctx, q, id.Tenant, uuid.Nil, id.Grant)
-		return err
+func (b *Base) GrantByID(ctx context.Context, id auth.GrantID) (auth.Grant, error) {
+	return readTenant(ctx, b, id.Tenant, func(ctx context.Context, q Session) (auth.Grant, error) {
+		return findGrant(ctx, q, id.Tenant, uuid.Nil, id.Grant)
 	})
-	return g, err
 }
 
 // ListGrants implements auth.GrantStore.
-func (b *Base) ListGrants(ctx context.Context, s tenant.Scope, after uuid.UUID, limit int) (out []auth.Grant, err error) {
-	if err := s.Check(); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out, err = q.GrantsAfter(ctx, s.Tenant(), s.Reader(), after, b.now(), false, limit)
-		return err
+func (b *Base) ListGrants(ctx context.Context, s tenant.Scope, after uuid.UUID, limit int) ([]auth.Grant, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) ([]auth.Grant, error) {
+		return q.GrantsAfter(ctx, s.Tenant(), s.Reader(), after, b.now(), false, limit)
 	})
-	return out, err
 }
 
 // UpdateGrant implements auth.GrantStore.
 func (b *Base) UpdateGrant(ctx context.Context, s tenant.Scope, id uuid.UUID, fn func(*auth.Grant) error) (g auth.Grant, err error) {
-	if err := s.Check(); err != nil {
-		return g, err
-	}
-	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	err = b.write(ctx, s, func(ctx context.Context, q Session) error {
 		q.LockGrant(s.Tenant(), id)
 		if g, err = findGrant(ctx, q, s.Tenant(), s.Reader(), id); err != nil {
 			return err
@@ -139,10 +126,7 @@ func (b *Base) UpdateGrant(ctx context.Context, s tenant.Scope, id uuid.UUID, fn
 
 // DeleteGrant implements auth.GrantStore.
 func (b *Base) DeleteGrant(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
-	return b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	return b.free(ctx, s, func(ctx context.Context, q Session) error {
 		q.LockGrant(s.Tenant(), id)
 		if _, err := findGrant(ctx, q, s.Tenant(), s.Reader(), id); err != nil {
 			return err
@@ -150,6 +134,6 @@ func (b *Base) DeleteGrant(ctx context.Context, s tenant.Scope, id uuid.UUID, au
 		if err := q.DeleteGrant(ctx, s.Tenant(), id); err != nil {
 			return err
 		}
-		return auditTool(ctx, q, s, id, audit, b.now())
+		return auditTarget(ctx, q, s, id, audit, b.now())
 	})
 }

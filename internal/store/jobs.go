@@ -163,32 +163,22 @@ func FinishedAt(end *memory.JobEnd, now time.Time) (time.Time, error) {
 }
 
 // Job implements memory.Queue.
-func (b *Base) Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (j memory.Job, err error) {
-	if err := s.Check(); err != nil {
-		return j, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		j, err = findJob(ctx, q, s, id)
-		return err
+func (b *Base) Job(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) (memory.Job, error) {
+		return findJob(ctx, q, s, id)
 	})
-	return j, err
 }
 
 // ListJobs implements memory.Queue.
-func (b *Base) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQuery) (out []memory.Job, err error) {
-	if err := s.Check(); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+func (b *Base) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQuery) ([]memory.Job, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) ([]memory.Job, error) {
 		if jq.Collection != uuid.Nil {
 			if _, err := ReachVisible(ctx, q, s, jq.Collection, b.now()); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		out, err = q.ListJobs(ctx, s, jq, b.now())
-		return err
+		return q.ListJobs(ctx, s, jq, b.now())
 	})
-	return out, err
 }
 
 // JobsAhead implements memory.Queue.
@@ -207,15 +197,10 @@ func (b *Base) JobsAhead(ctx context.Context, s tenant.Scope, id uuid.UUID) (j m
 }
 
 // Work implements memory.Queue.
-func (b *Base) Work(ctx context.Context, s tenant.Scope, v memory.View) (w memory.Work, err error) {
-	if err := v.Check(s); err != nil {
-		return w, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		w, err = q.CountWork(ctx, s.Tenant(), v.Collection.ID, b.now())
-		return err
+func (b *Base) Work(ctx context.Context, s tenant.Scope, v memory.View) (memory.Work, error) {
+	return readView(ctx, b, s, &v, func(ctx context.Context, q Session) (memory.Work, error) {
+		return q.CountWork(ctx, s.Tenant(), v.Collection.ID, b.now())
 	})
-	return w, err
 }
 
 // Names of counts that are of no stage.
@@ -310,10 +295,7 @@ func (b *Base) CancelJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audi
 // changeJob calls fn with a job of a visible collection and returns the job as it is then. The
 // head of the collection is locked first, as by a write that ends the job, then the job.
 func (b *Base) changeJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(context.Context, Session, memory.Job) error) (j memory.Job, err error) {
-	if err := s.Check(); err != nil {
-		return j, err
-	}
-	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	err = b.write(ctx, s, func(ctx context.Context, q Session) error {
 		if j, err = findJob(ctx, q, s, id); err != nil {
 			return err
 		}
@@ -331,9 +313,7 @@ func (b *Base) changeJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audi
 		if err := fn(ctx, q, j); err != nil {
 			return err
 		}
-		entry := audit
-		entry.Target = cmp.Or(entry.Target, id.String())
-		if err := writeAudit(ctx, q, s, b.now(), entry); err != nil {
+		if err := auditTarget(ctx, q, s, id, audit, b.now()); err != nil {
 			return err
 		}
 		j, err = findJob(ctx, q, s, id)

@@ -53,13 +53,10 @@ func findKey(ctx context.Context, q KeyRows, tenantID, id uuid.UUID) (auth.Key, 
 
 // CreateKey implements auth.KeyStore. A scope bound to an agent makes keys of that agent only.
 func (b *Base) CreateKey(ctx context.Context, s tenant.Scope, k auth.Key, audit memory.AuditEntry) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
 	if err := cmp.Or(Text("name", k.Name), memory.External(k.Limit).Check("external.")); err != nil {
 		return err
 	}
-	return b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	return b.write(ctx, s, func(ctx context.Context, q Session) error {
 		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
 			return err
 		}
@@ -80,9 +77,7 @@ func (b *Base) CreateKey(ctx context.Context, s tenant.Scope, k auth.Key, audit 
 		if err := q.InsertKey(ctx, k); err != nil {
 			return err
 		}
-		entry := audit
-		entry.Target = cmp.Or(entry.Target, k.ID.String())
-		return writeAudit(ctx, q, s, now, entry)
+		return auditTarget(ctx, q, s, k.ID, audit, now)
 	})
 }
 
@@ -102,12 +97,10 @@ func (b *Base) CreateOperatorKey(ctx context.Context, op tenant.Operator, k auth
 }
 
 // KeyByID implements auth.KeyStore.
-func (b *Base) KeyByID(ctx context.Context, tenantID, id uuid.UUID) (k auth.Key, err error) {
-	err = b.transactions.Reading(ctx, tenantID, func(ctx context.Context, q Session) error {
-		k, err = findKey(ctx, q, tenantID, id)
-		return err
+func (b *Base) KeyByID(ctx context.Context, tenantID, id uuid.UUID) (auth.Key, error) {
+	return readTenant(ctx, b, tenantID, func(ctx context.Context, q Session) (auth.Key, error) {
+		return findKey(ctx, q, tenantID, id)
 	})
-	return k, err
 }
 
 // ListKeys implements auth.KeyStore.
@@ -126,27 +119,20 @@ func (b *Base) ListOperatorKeys(ctx context.Context, op tenant.Operator, after u
 	return b.listKeys(ctx, uuid.Nil, uuid.Nil, after, limit)
 }
 
-func (b *Base) listKeys(ctx context.Context, tenantID, agent, after uuid.UUID, limit int) (out []auth.Key, err error) {
-	err = b.transactions.Reading(ctx, tenantID, func(ctx context.Context, q Session) error {
-		out, err = q.KeysAfter(ctx, tenantID, agent, after, limit)
-		return err
+func (b *Base) listKeys(ctx context.Context, tenantID, agent, after uuid.UUID, limit int) ([]auth.Key, error) {
+	return readTenant(ctx, b, tenantID, func(ctx context.Context, q Session) ([]auth.Key, error) {
+		return q.KeysAfter(ctx, tenantID, agent, after, limit)
 	})
-	return out, err
 }
 
 // UpdateKey implements auth.KeyStore. Name, permissions, expiry, revocation and successor can
 // change.
 func (b *Base) UpdateKey(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*auth.Key) error) (k auth.Key, err error) {
-	if err := s.Check(); err != nil {
-		return k, err
-	}
-	err = b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	err = b.free(ctx, s, func(ctx context.Context, q Session) error {
 		if k, err = changeKey(ctx, q, s.Tenant(), s.Reader(), id, fn); err != nil {
 			return err
 		}
-		entry := audit
-		entry.Target = cmp.Or(entry.Target, id.String())
-		return writeAudit(ctx, q, s, b.now(), entry)
+		return auditTarget(ctx, q, s, id, audit, b.now())
 	})
 	if err != nil {
 		return auth.Key{}, err
@@ -195,12 +181,8 @@ func changeKey(ctx context.Context, q Session, tenantID, agent, id uuid.UUID, fn
 }
 
 // SigningKeys implements auth.SigningKeyStore.
-func (b *Base) SigningKeys(ctx context.Context) (out []auth.SigningKey, err error) {
-	err = b.transactions.Reading(ctx, uuid.Nil, func(ctx context.Context, q Session) error {
-		out, err = q.ListSigningKeys(ctx)
-		return err
-	})
-	return out, err
+func (b *Base) SigningKeys(ctx context.Context) ([]auth.SigningKey, error) {
+	return readTenant(ctx, b, uuid.Nil, func(ctx context.Context, q Session) ([]auth.SigningKey, error) { return q.ListSigningKeys(ctx) })
 }
 
 // AddSigningKey implements auth.SigningKeyStore. Of several processes that add a key concurrently, the

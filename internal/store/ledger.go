@@ -81,10 +81,7 @@ func (b *Base) Replayed(ctx context.Context, s tenant.Scope, k memory.Idempotenc
 
 // Audit implements memory.Ledger.
 func (b *Base) Audit(ctx context.Context, s tenant.Scope, e memory.AuditEntry) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
-	return b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	return b.write(ctx, s, func(ctx context.Context, q Session) error {
 		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
 			return err
 		}
@@ -106,15 +103,10 @@ func (b *Base) ListAudit(ctx context.Context, s tenant.Scope, aq memory.AuditQue
 
 // ModelUse implements memory.Ledger. A scope bound to an agent sees the use for the collections
 // that it reaches.
-func (b *Base) ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) (out []memory.ModelUse, err error) {
-	if err := s.Check(); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out, err = q.ModelUse(ctx, s, fromDay, toDay)
-		return err
+func (b *Base) ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) ([]memory.ModelUse, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) ([]memory.ModelUse, error) {
+		return q.ModelUse(ctx, s, fromDay, toDay)
 	})
-	return out, err
 }
 
 // ScanModelUse reads the columns collection, purpose, day, calls, prompt_tokens and
@@ -126,15 +118,10 @@ func ScanModelUse(row Scanner) (u memory.ModelUse, err error) {
 
 // TenantUsage implements memory.Ledger. Notes and links are those stored, so a fork counts only
 // what it changed.
-func (b *Base) TenantUsage(ctx context.Context, s tenant.Scope) (u memory.TenantUsage, err error) {
-	if err := s.Check(); err != nil {
-		return u, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		u, err = q.TenantUsage(ctx, s, b.now())
-		return err
+func (b *Base) TenantUsage(ctx context.Context, s tenant.Scope) (memory.TenantUsage, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) (memory.TenantUsage, error) {
+		return q.TenantUsage(ctx, s, b.now())
 	})
-	return u, err
 }
 
 // SpoolRows are the parts of spools.
@@ -158,16 +145,13 @@ const SpoolBatch = 16
 
 // PutPart implements memory.Spool.
 func (b *Base) PutPart(ctx context.Context, s tenant.Scope, job uuid.UUID, spool memory.SpoolName, n int, data []byte) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
 	if err := checkPart(n, data); err != nil {
 		return err
 	}
 	if data == nil {
 		data = []byte{}
 	}
-	return b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	return b.write(ctx, s, func(ctx context.Context, q Session) error {
 		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
 			return err
 		}
@@ -218,11 +202,8 @@ func (b *Base) SweepParts(ctx context.Context, s tenant.Scope, before time.Time)
 // deleteParts calls fn, each time in a transaction of its own, until a batch is not full. It
 // returns how many parts were deleted.
 func (b *Base) deleteParts(ctx context.Context, s tenant.Scope, fn func(context.Context, Session) (int, error)) (total int, err error) {
-	if err := s.Check(); err != nil {
-		return 0, err
-	}
 	for n := SpoolBatch; n == SpoolBatch; total += n {
-		err := b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
+		err := b.free(ctx, s, func(ctx context.Context, q Session) (err error) {
 			n, err = fn(ctx, q)
 			return err
 		})
@@ -234,10 +215,8 @@ func (b *Base) deleteParts(ctx context.Context, s tenant.Scope, fn func(context.
 }
 
 // StaleParts implements memory.Spool.
-func (b *Base) StaleParts(ctx context.Context, before time.Time, limit int) (out []uuid.UUID, err error) {
-	err = b.transactions.Reading(ctx, uuid.Nil, func(ctx context.Context, q Session) error {
-		out, err = q.TenantsWithPartsBefore(ctx, before, limit)
-		return err
+func (b *Base) StaleParts(ctx context.Context, before time.Time, limit int) ([]uuid.UUID, error) {
+	return readTenant(ctx, b, uuid.Nil, func(ctx context.Context, q Session) ([]uuid.UUID, error) {
+		return q.TenantsWithPartsBefore(ctx, before, limit)
 	})
-	return out, err
 }

@@ -47,15 +47,10 @@ type LinkWrites interface {
 }
 
 // Links implements memory.Reader.
-func (b *Base) Links(ctx context.Context, s tenant.Scope, v memory.View, lq memory.LinkQuery) (out []memory.Link, err error) {
-	if err := v.Check(s); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out, err = q.Links(ctx, s.Tenant(), v.Layers, lq)
-		return err
+func (b *Base) Links(ctx context.Context, s tenant.Scope, v memory.View, lq memory.LinkQuery) ([]memory.Link, error) {
+	return readView(ctx, b, s, &v, func(ctx context.Context, q Session) ([]memory.Link, error) {
+		return q.Links(ctx, s.Tenant(), v.Layers, lq)
 	})
-	return out, err
 }
 
 // endsVisible reports whether both ends of a link are visible.

@@ -198,27 +198,17 @@ func noteByKey(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []mem
 }
 
 // Notes implements memory.Reader.
-func (b *Base) Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) (out []memory.Note, err error) {
-	if err := v.Check(s); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out, err = visibleNotes(ctx, q, s.Tenant(), v.Layers, newNoteReader(&v.Collection, o), ids)
-		return err
+func (b *Base) Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error) {
+	return readView(ctx, b, s, &v, func(ctx context.Context, q Session) ([]memory.Note, error) {
+		return visibleNotes(ctx, q, s.Tenant(), v.Layers, newNoteReader(&v.Collection, o), ids)
 	})
-	return out, err
 }
 
 // NoteByKey implements memory.Reader.
-func (b *Base) NoteByKey(ctx context.Context, s tenant.Scope, v memory.View, kind memory.Kind, key string) (n memory.Note, err error) {
-	if err := v.Check(s); err != nil {
-		return n, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		n, err = noteByKey(ctx, q, s.Tenant(), v.Layers, newNoteReader(&v.Collection, memory.ReadOptions{}), kind, key)
-		return err
+func (b *Base) NoteByKey(ctx context.Context, s tenant.Scope, v memory.View, kind memory.Kind, key string) (memory.Note, error) {
+	return readView(ctx, b, s, &v, func(ctx context.Context, q Session) (memory.Note, error) {
+		return noteByKey(ctx, q, s.Tenant(), v.Layers, newNoteReader(&v.Collection, memory.ReadOptions{}), kind, key)
 	})
-	return n, err
 }
 
 // ListNotes implements memory.Reader. The part of a filter that SQL decides exactly as package
@@ -308,11 +298,7 @@ func (b *Base) Log(ctx context.Context, s tenant.Scope, v memory.View, layer int
 	}
 	l := v.Layers[layer]
 	r := NoteReader{Collection: l.Collection, Embedder: embedder}
-	var h Head
-	err := b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
-		h, err = q.Head(ctx, s.Tenant(), r.Collection)
-		return err
-	})
+	h, err := readTenant(ctx, b, s.Tenant(), func(ctx context.Context, q Session) (Head, error) { return q.Head(ctx, s.Tenant(), r.Collection) })
 	if err != nil || after >= h.Revision {
 		return h.Revision, err
 	}
@@ -388,41 +374,29 @@ func ScanChangeset(row Scanner) (c memory.Changeset, err error) {
 }
 
 // Changesets implements memory.Reader.
-func (b *Base) Changesets(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) (out []memory.Changeset, err error) {
-	if err := v.Check(s); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out, err = q.ListChangesets(ctx, s.Tenant(), v.Collection.ID, after, v.At, limit)
-		return err
+func (b *Base) Changesets(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) ([]memory.Changeset, error) {
+	return readView(ctx, b, s, &v, func(ctx context.Context, q Session) ([]memory.Changeset, error) {
+		return q.ListChangesets(ctx, s.Tenant(), v.Collection.ID, after, v.At, limit)
 	})
-	return out, err
 }
 
 // CountChangesets implements memory.Reader.
-func (b *Base) CountChangesets(ctx context.Context, s tenant.Scope, v memory.View, cause memory.Cause, from, to time.Time) (days map[string]int64, err error) {
-	if err := v.Check(s); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+func (b *Base) CountChangesets(ctx context.Context, s tenant.Scope, v memory.View, cause memory.Cause, from, to time.Time) (map[string]int64, error) {
+	return readView(ctx, b, s, &v, func(ctx context.Context, q Session) (map[string]int64, error) {
 		span := memory.Span{Layer: v.Collection.ID, To: v.At}
 		if v.Collection.Parent != uuid.Nil {
 			span.After = v.Collection.ParentRevision // a flattened fork holds a copy of what was before it
 		}
-		days, err = q.CountChangesets(ctx, s.Tenant(), span, cause, from, to)
-		return err
+		return q.CountChangesets(ctx, s.Tenant(), span, cause, from, to)
 	})
-	return days, err
 }
 
 // Usage implements memory.Reader.
-func (b *Base) Usage(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (out map[uuid.UUID]memory.Usage, err error) {
-	if err := v.Check(s); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		if out, err = q.UsageOf(ctx, s.Tenant(), v.Layers, ids); err != nil || len(out) == 0 {
-			return err
+func (b *Base) Usage(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error) {
+	return readView(ctx, b, s, &v, func(ctx context.Context, q Session) (map[uuid.UUID]memory.Usage, error) {
+		out, err := q.UsageOf(ctx, s.Tenant(), v.Layers, ids)
+		if err != nil || len(out) == 0 {
+			return out, err
 		}
 		visible, err := q.VisibleNotes(ctx, s.Tenant(), v.Layers, slices.Collect(maps.Keys(out)))
 		for id := range out {
@@ -430,9 +404,8 @@ func (b *Base) Usage(ctx context.Context, s tenant.Scope, v memory.View, ids []u
 				delete(out, id)
 			}
 		}
-		return err
+		return out, err
 	})
-	return out, err
 }
 
 // UsageColumns are the columns of usage u that ScanUsage reads.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -15,12 +14,9 @@ import (
 // DeleteCollection implements memory.CollectionStore. Each fork is made independent in a
 // transaction of its own, so that others may write in between.
 func (b *Base) DeleteCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, materialise bool, audit memory.AuditEntry) (job memory.Job, err error) {
-	if err := s.Check(); err != nil {
-		return job, err
-	}
 	for {
 		again := false
-		err := b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
+		err := b.free(ctx, s, func(ctx context.Context, q Session) (err error) {
 			job, again, err = deleteCollection(ctx, q, s, id, materialise, audit, b.now())
 			return err
 		})
@@ -68,8 +64,7 @@ func deleteCollection(ctx context.Context, q Session, s tenant.Scope, id uuid.UU
 		if job, err = enqueue(ctx, q, r.Tenant, memory.Job{Collection: r.ID, Kind: memory.JobRemove, Stage: memory.StageTask}, now); err != nil {
 			return job, false, err
 		}
-		audit.Target = cmp.Or(audit.Target, r.ID.String())
-		return job, false, writeAudit(ctx, q, s, now, audit)
+		return job, false, auditTarget(ctx, q, s, r.ID, audit, now)
 	}
 	if !materialise {
 		return job, false, fault.New(fault.HasForks, "forks read this collection (%d); make them independent with forks=materialise", len(forks))
@@ -93,13 +88,10 @@ func deleteCollection(ctx context.Context, q Session, s tenant.Scope, id uuid.UU
 // RemoveRows implements memory.CollectionStore. The job that removes is kept until it is
 // released; what was spent on models is kept as the tenant's.
 func (b *Base) RemoveRows(ctx context.Context, s tenant.Scope, id uuid.UUID, limit int) (gone bool, err error) {
-	if err := s.Check(); err != nil {
-		return false, err
-	}
 	if limit <= 0 {
 		limit = removalBatch
 	}
-	err = b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	err = b.free(ctx, s, func(ctx context.Context, q Session) error {
 		q.LockHead(s.Tenant(), id)
 		r, err := Reach(ctx, q, s, id)
 		if err != nil {

@@ -42,35 +42,26 @@ func ScanReview(row Scanner) (r memory.Review, err error) {
 }
 
 // Review implements memory.ReviewStore.
-func (b *Base) Review(ctx context.Context, s tenant.Scope, id uuid.UUID) (r memory.Review, err error) {
-	if err := s.Check(); err != nil {
-		return r, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		var ok bool
-		if r, ok, err = q.Review(ctx, s, id, b.now()); err == nil && !ok {
+func (b *Base) Review(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Review, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) (memory.Review, error) {
+		r, ok, err := q.Review(ctx, s, id, b.now())
+		if err == nil && !ok {
 			err = fault.Missing("review")
 		}
-		return err
+		return r, err
 	})
-	return r, err
 }
 
 // ListReviews implements memory.ReviewStore.
-func (b *Base) ListReviews(ctx context.Context, s tenant.Scope, rq memory.ReviewQuery) (out []memory.Review, err error) {
-	if err := s.Check(); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+func (b *Base) ListReviews(ctx context.Context, s tenant.Scope, rq memory.ReviewQuery) ([]memory.Review, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) ([]memory.Review, error) {
 		if rq.Collection != uuid.Nil {
 			if _, err := ReachVisible(ctx, q, s, rq.Collection, b.now()); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		out, err = q.ListReviews(ctx, s, rq, b.now())
-		return err
+		return q.ListReviews(ctx, s, rq, b.now())
 	})
-	return out, err
 }
 
 // readChanges reads the changes of a review. Attributes are read as those of notes are.

@@ -23,13 +23,10 @@ type SnapshotRows interface {
 
 // CreateSnapshot implements memory.SnapshotStore.
 func (b *Base) CreateSnapshot(ctx context.Context, s tenant.Scope, n memory.Snapshot, audit memory.AuditEntry) (memory.Snapshot, error) {
-	if err := s.Check(); err != nil {
-		return n, err
-	}
 	if err := Text("name", n.Name); err != nil {
 		return n, err
 	}
-	err := b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	err := b.write(ctx, s, func(ctx context.Context, q Session) error {
 		q.HoldCollections(s.Tenant(), n.Collection)
 		r, err := ReachVisible(ctx, q, s, n.Collection, b.now())
 		if err != nil {
@@ -59,26 +56,18 @@ func (b *Base) CreateSnapshot(ctx context.Context, s tenant.Scope, n memory.Snap
 }
 
 // Snapshots implements memory.SnapshotStore.
-func (b *Base) Snapshots(ctx context.Context, s tenant.Scope, collection uuid.UUID) (out []memory.Snapshot, err error) {
-	if err := s.Check(); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+func (b *Base) Snapshots(ctx context.Context, s tenant.Scope, collection uuid.UUID) ([]memory.Snapshot, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) ([]memory.Snapshot, error) {
 		if _, err := ReachVisible(ctx, q, s, collection, b.now()); err != nil {
-			return err
+			return nil, err
 		}
-		out, err = q.ListSnapshots(ctx, s.Tenant(), collection)
-		return err
+		return q.ListSnapshots(ctx, s.Tenant(), collection)
 	})
-	return out, err
 }
 
 // DeleteSnapshot implements memory.SnapshotStore.
 func (b *Base) DeleteSnapshot(ctx context.Context, s tenant.Scope, collection uuid.UUID, name string, audit memory.AuditEntry) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
-	return b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	return b.write(ctx, s, func(ctx context.Context, q Session) error {
 		if _, err := ReachVisible(ctx, q, s, collection, b.now()); err != nil {
 			return err
 		}
@@ -97,23 +86,14 @@ func (b *Base) DeleteSnapshot(ctx context.Context, s tenant.Scope, collection uu
 }
 
 // RevisionAt implements memory.SnapshotStore.
-func (b *Base) RevisionAt(ctx context.Context, s tenant.Scope, v memory.View, at time.Time) (r memory.Revision, err error) {
-	if err := v.Check(s); err != nil {
-		return 0, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+func (b *Base) RevisionAt(ctx context.Context, s tenant.Scope, v memory.View, at time.Time) (memory.Revision, error) {
+	return readView(ctx, b, s, &v, func(ctx context.Context, q Session) (memory.Revision, error) {
 		for _, l := range v.Layers {
-			found, ok, err := q.LastRevision(ctx, s.Tenant(), memory.Span{Layer: l.Collection, To: l.Bound}, Micros(at))
-			if err != nil {
-				return err
-			}
-			if ok {
-				r = found
-				return nil
+			r, ok, err := q.LastRevision(ctx, s.Tenant(), memory.Span{Layer: l.Collection, To: l.Bound}, Micros(at))
+			if err != nil || ok {
+				return r, err
 			}
 		}
-		r = 0
-		return nil
+		return 0, nil
 	})
-	return r, err
 }

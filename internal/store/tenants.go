@@ -76,12 +76,8 @@ func tenantByID(ctx context.Context, q TenantRows, id uuid.UUID) (tenant.Tenant,
 }
 
 // TenantByID implements tenant.Directory.
-func (b *Base) TenantByID(ctx context.Context, id uuid.UUID) (t tenant.Tenant, err error) {
-	err = b.transactions.Reading(ctx, uuid.Nil, func(ctx context.Context, q Session) error {
-		t, err = tenantByID(ctx, q, id)
-		return err
-	})
-	return t, err
+func (b *Base) TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error) {
+	return readTenant(ctx, b, uuid.Nil, func(ctx context.Context, q Session) (tenant.Tenant, error) { return tenantByID(ctx, q, id) })
 }
 
 // TenantByName implements tenant.AdminStore.
@@ -89,26 +85,23 @@ func (b *Base) TenantByName(ctx context.Context, op tenant.Operator, name string
 	if err := op.Check(); err != nil {
 		return t, err
 	}
-	err = b.transactions.Reading(ctx, uuid.Nil, func(ctx context.Context, q Session) error {
-		var ok bool
-		if t, ok, err = q.TenantByName(ctx, name); err == nil && !ok {
+	return readTenant(ctx, b, uuid.Nil, func(ctx context.Context, q Session) (tenant.Tenant, error) {
+		t, ok, err := q.TenantByName(ctx, name)
+		if err == nil && !ok {
 			err = fault.Missing("tenant")
 		}
-		return err
+		return t, err
 	})
-	return t, err
 }
 
 // ListTenants implements tenant.AdminStore.
-func (b *Base) ListTenants(ctx context.Context, op tenant.Operator, after string, limit int) (out []tenant.Tenant, err error) {
+func (b *Base) ListTenants(ctx context.Context, op tenant.Operator, after string, limit int) ([]tenant.Tenant, error) {
 	if err := op.Check(); err != nil {
 		return nil, err
 	}
-	err = b.transactions.Reading(ctx, uuid.Nil, func(ctx context.Context, q Session) error {
-		out, err = q.TenantsAfter(ctx, after, limit)
-		return err
+	return readTenant(ctx, b, uuid.Nil, func(ctx context.Context, q Session) ([]tenant.Tenant, error) {
+		return q.TenantsAfter(ctx, after, limit)
 	})
-	return out, err
 }
 
 // CreateTenant implements tenant.AdminStore. A zero ID makes a new one.
@@ -173,11 +166,7 @@ func (b *Base) EndTenantDeletions(ctx context.Context, op tenant.Operator) error
 	if err := op.Check(); err != nil {
 		return err
 	}
-	var left []tenant.Tenant
-	err := b.transactions.Reading(ctx, uuid.Nil, func(ctx context.Context, q Session) (err error) {
-		left, err = q.TenantsDeleting(ctx)
-		return err
-	})
+	left, err := readTenant(ctx, b, uuid.Nil, func(ctx context.Context, q Session) ([]tenant.Tenant, error) { return q.TenantsDeleting(ctx) })
 	for i := 0; i < len(left) && err == nil; i++ {
 		err = b.removeTenant(ctx, left[i].ID)
 	}

@@ -74,9 +74,6 @@ func findTool(ctx context.Context, q ToolRows, s tenant.Scope, ref string) (t me
 
 // CreateOwnTool implements memory.OwnToolStore.
 func (b *Base) CreateOwnTool(ctx context.Context, s tenant.Scope, t memory.OwnTool, audit memory.AuditEntry) (memory.OwnTool, error) {
-	if err := s.Check(); err != nil {
-		return t, err
-	}
 	if err := checkName("name", t.Name); err != nil {
 		return t, err
 	}
@@ -89,7 +86,7 @@ func (b *Base) CreateOwnTool(ctx context.Context, s tenant.Scope, t memory.OwnTo
 			return t, fault.Wrap(err, fault.Internal, "an id could not be generated")
 		}
 	}
-	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	err = b.write(ctx, s, func(ctx context.Context, q Session) error {
 		now := b.now()
 		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
 			return err
@@ -98,46 +95,34 @@ func (b *Base) CreateOwnTool(ctx context.Context, s tenant.Scope, t memory.OwnTo
 		if err := q.InsertTool(ctx, s.Tenant(), t, spec); err != nil {
 			return err
 		}
-		return auditTool(ctx, q, s, t.ID, audit, now)
+		return auditTarget(ctx, q, s, t.ID, audit, now)
 	})
 	return t, err
 }
 
-func auditTool(ctx context.Context, q Session, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, now time.Time) error {
+// auditTarget writes an audit entry, about the id unless it names a target.
+func auditTarget(ctx context.Context, q Session, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, now time.Time) error {
 	audit.Target = cmp.Or(audit.Target, id.String())
 	return writeAudit(ctx, q, s, now, audit)
 }
 
 // OwnTool implements memory.OwnToolStore.
-func (b *Base) OwnTool(ctx context.Context, s tenant.Scope, ref string) (t memory.OwnTool, err error) {
-	if err := s.Check(); err != nil {
-		return t, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		t, err = findTool(ctx, q, s, ref)
-		return err
+func (b *Base) OwnTool(ctx context.Context, s tenant.Scope, ref string) (memory.OwnTool, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) (memory.OwnTool, error) {
+		return findTool(ctx, q, s, ref)
 	})
-	return t, err
 }
 
 // ListOwnTools implements memory.OwnToolStore.
-func (b *Base) ListOwnTools(ctx context.Context, s tenant.Scope, after string, limit int) (out []memory.OwnTool, err error) {
-	if err := s.Check(); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out, err = q.ToolsAfter(ctx, s.Tenant(), after, limit)
-		return err
+func (b *Base) ListOwnTools(ctx context.Context, s tenant.Scope, after string, limit int) ([]memory.OwnTool, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) ([]memory.OwnTool, error) {
+		return q.ToolsAfter(ctx, s.Tenant(), after, limit)
 	})
-	return out, err
 }
 
 // UpdateOwnTool implements memory.OwnToolStore.
 func (b *Base) UpdateOwnTool(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.OwnTool) error) (t memory.OwnTool, err error) {
-	if err := s.Check(); err != nil {
-		return t, err
-	}
-	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	err = b.write(ctx, s, func(ctx context.Context, q Session) error {
 		q.LockTool(s.Tenant(), id)
 		old, err := findTool(ctx, q, s, id.String())
 		if err != nil {
@@ -155,17 +140,14 @@ func (b *Base) UpdateOwnTool(ctx context.Context, s tenant.Scope, id uuid.UUID, 
 		if err := q.UpdateTool(ctx, s.Tenant(), t, spec); err != nil {
 			return err
 		}
-		return auditTool(ctx, q, s, id, audit, t.UpdatedAt)
+		return auditTarget(ctx, q, s, id, audit, t.UpdatedAt)
 	})
 	return t, err
 }
 
 // DeleteOwnTool implements memory.OwnToolStore.
 func (b *Base) DeleteOwnTool(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
-	return b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	return b.free(ctx, s, func(ctx context.Context, q Session) error {
 		now := b.now()
 		q.LockTool(s.Tenant(), id)
 		if _, err := findTool(ctx, q, s, id.String()); err != nil {
@@ -185,31 +167,23 @@ func (b *Base) DeleteOwnTool(ctx context.Context, s tenant.Scope, id uuid.UUID, 
 		if err := q.DeleteTool(ctx, s.Tenant(), id); err != nil {
 			return err
 		}
-		return auditTool(ctx, q, s, id, audit, now)
+		return auditTarget(ctx, q, s, id, audit, now)
 	})
 }
 
 // AttachedOwnTools implements memory.OwnToolStore.
-func (b *Base) AttachedOwnTools(ctx context.Context, s tenant.Scope, collection uuid.UUID) (out []memory.OwnTool, err error) {
-	if err := s.Check(); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+func (b *Base) AttachedOwnTools(ctx context.Context, s tenant.Scope, collection uuid.UUID) ([]memory.OwnTool, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) ([]memory.OwnTool, error) {
 		if _, err := ReachVisible(ctx, q, s, collection, b.now()); err != nil {
-			return err
+			return nil, err
 		}
-		out, err = q.ToolsOf(ctx, s.Tenant(), collection)
-		return err
+		return q.ToolsOf(ctx, s.Tenant(), collection)
 	})
-	return out, err
 }
 
 // AttachOwnTool implements memory.OwnToolStore.
 func (b *Base) AttachOwnTool(ctx context.Context, s tenant.Scope, collection, tool uuid.UUID, audit memory.AuditEntry) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
-	return b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	return b.write(ctx, s, func(ctx context.Context, q Session) error {
 		now := b.now()
 		q.LockHead(s.Tenant(), collection)
 		if _, err := ReachVisible(ctx, q, s, collection, now); err != nil {
@@ -219,7 +193,7 @@ func (b *Base) AttachOwnTool(ctx context.Context, s tenant.Scope, collection, to
 		if _, err := attachTool(ctx, q, s, a, now); err != nil {
 			return err
 		}
-		return auditTool(ctx, q, s, tool, audit, now)
+		return auditTarget(ctx, q, s, tool, audit, now)
 	})
 }
 
@@ -236,10 +210,7 @@ func attachTool(ctx context.Context, q Session, s tenant.Scope, a memory.Attachm
 
 // DetachOwnTool implements memory.OwnToolStore.
 func (b *Base) DetachOwnTool(ctx context.Context, s tenant.Scope, collection, tool uuid.UUID, audit memory.AuditEntry) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
-	return b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	return b.free(ctx, s, func(ctx context.Context, q Session) error {
 		now := b.now()
 		q.LockHead(s.Tenant(), collection)
 		if _, err := ReachVisible(ctx, q, s, collection, now); err != nil {
@@ -255,6 +226,6 @@ func (b *Base) DetachOwnTool(ctx context.Context, s tenant.Scope, collection, to
 		if _, err := q.DeleteAttachment(ctx, s.Tenant(), collection, tool); err != nil {
 			return err
 		}
-		return auditTool(ctx, q, s, tool, audit, now)
+		return auditTarget(ctx, q, s, tool, audit, now)
 	})
 }

@@ -44,11 +44,10 @@ func (b *Base) Touched(ctx context.Context, s tenant.Scope, x, y memory.View) (t
 	if !ok {
 		return t, fault.New(fault.Internal, "the views share no log")
 	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		t = memory.Touched{}
+	return readTenant(ctx, b, s.Tenant(), func(ctx context.Context, q Session) (t memory.Touched, err error) {
 		for _, v := range []*memory.View{&x, &y} {
 			if err := addTouched(ctx, q, s.Tenant(), v.Layers, shared.Bound, &t); err != nil {
-				return err
+				return t, err
 			}
 		}
 		slices.SortFunc(t.Notes, memory.CompareIDs)
@@ -56,15 +55,14 @@ func (b *Base) Touched(ctx context.Context, s tenant.Scope, x, y memory.View) (t
 		for batch := range slices.Chunk(t.Notes, endsBatch) {
 			more, err := linksOfHidden(ctx, q, s.Tenant(), &x, &y, batch)
 			if err != nil {
-				return err
+				return t, err
 			}
 			t.Links = append(t.Links, more...)
 		}
 		slices.SortFunc(t.Links, memory.CompareLinkIDs)
 		t.Links = slices.Compact(t.Links)
-		return nil
+		return t, nil
 	})
-	return t, err
 }
 
 // addTouched adds what became of notes and links in layers after a revision.
@@ -125,20 +123,15 @@ func linksOfHidden(ctx context.Context, q Session, tenantID uuid.UUID, x, y *mem
 const allLinks = 1 << 30
 
 // Merges implements memory.LogReader.
-func (b *Base) Merges(ctx context.Context, s tenant.Scope, v memory.View) (out []memory.Changeset, err error) {
-	if err := v.Check(s); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out = nil
+func (b *Base) Merges(ctx context.Context, s tenant.Scope, v memory.View) ([]memory.Changeset, error) {
+	return readView(ctx, b, s, &v, func(ctx context.Context, q Session) (out []memory.Changeset, err error) {
 		for i := range v.Layers {
 			page, err := q.ListMerges(ctx, s.Tenant(), memory.SpanOf(v.Layers, i))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			out = append(out, page...)
 		}
-		return nil
+		return out, nil
 	})
-	return out, err
 }

@@ -64,27 +64,17 @@ func findWebhook(ctx context.Context, q WebhookRows, s tenant.Scope, id uuid.UUI
 }
 
 // Webhook implements memory.WebhookStore.
-func (b *Base) Webhook(ctx context.Context, s tenant.Scope, id uuid.UUID) (w memory.Webhook, err error) {
-	if err := s.Check(); err != nil {
-		return w, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		w, err = findWebhook(ctx, q, s, id)
-		return err
+func (b *Base) Webhook(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Webhook, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) (memory.Webhook, error) {
+		return findWebhook(ctx, q, s, id)
 	})
-	return w, err
 }
 
 // ListWebhooks implements memory.WebhookStore.
-func (b *Base) ListWebhooks(ctx context.Context, s tenant.Scope, after uuid.UUID, limit int) (out []memory.Webhook, err error) {
-	if err := s.Check(); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out, err = q.WebhooksAfter(ctx, s.Tenant(), after, limit)
-		return err
+func (b *Base) ListWebhooks(ctx context.Context, s tenant.Scope, after uuid.UUID, limit int) ([]memory.Webhook, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) ([]memory.Webhook, error) {
+		return q.WebhooksAfter(ctx, s.Tenant(), after, limit)
 	})
-	return out, err
 }
 
 func checkWebhook(w *memory.Webhook) error {
@@ -93,9 +83,6 @@ func checkWebhook(w *memory.Webhook) error {
 
 // CreateWebhook implements memory.WebhookStore.
 func (b *Base) CreateWebhook(ctx context.Context, s tenant.Scope, w memory.Webhook, most int, audit memory.AuditEntry) (memory.Webhook, error) {
-	if err := s.Check(); err != nil {
-		return w, err
-	}
 	if err := checkWebhook(&w); err != nil {
 		return w, err
 	}
@@ -105,7 +92,7 @@ func (b *Base) CreateWebhook(ctx context.Context, s tenant.Scope, w memory.Webho
 			return w, fault.Wrap(err, fault.Internal, "an id could not be generated")
 		}
 	}
-	err := b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	err := b.write(ctx, s, func(ctx context.Context, q Session) error {
 		now := b.now()
 		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
 			return err
@@ -127,17 +114,14 @@ func (b *Base) CreateWebhook(ctx context.Context, s tenant.Scope, w memory.Webho
 		if err := q.PutWebhook(ctx, s.Tenant(), w); err != nil {
 			return err
 		}
-		return auditTool(ctx, q, s, w.ID, audit, now)
+		return auditTarget(ctx, q, s, w.ID, audit, now)
 	})
 	return w, err
 }
 
 // UpdateWebhook implements memory.WebhookStore.
 func (b *Base) UpdateWebhook(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.Webhook) error) (w memory.Webhook, err error) {
-	if err := s.Check(); err != nil {
-		return w, err
-	}
-	err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	err = b.write(ctx, s, func(ctx context.Context, q Session) error {
 		q.LockWebhook(s.Tenant(), id)
 		old, err := findWebhook(ctx, q, s, id)
 		if err != nil {
@@ -154,17 +138,14 @@ func (b *Base) UpdateWebhook(ctx context.Context, s tenant.Scope, id uuid.UUID, 
 		if err := q.PutWebhook(ctx, s.Tenant(), w); err != nil {
 			return err
 		}
-		return auditTool(ctx, q, s, id, audit, w.UpdatedAt)
+		return auditTarget(ctx, q, s, id, audit, w.UpdatedAt)
 	})
 	return w, err
 }
 
 // DeleteWebhook implements memory.WebhookStore.
 func (b *Base) DeleteWebhook(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
-	return b.transactions.Freeing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	return b.free(ctx, s, func(ctx context.Context, q Session) error {
 		q.LockWebhook(s.Tenant(), id)
 		if _, err := findWebhook(ctx, q, s, id); err != nil {
 			return err
@@ -172,32 +153,24 @@ func (b *Base) DeleteWebhook(ctx context.Context, s tenant.Scope, id uuid.UUID, 
 		if err := q.DeleteWebhook(ctx, s.Tenant(), id); err != nil {
 			return err
 		}
-		return auditTool(ctx, q, s, id, audit, b.now())
+		return auditTarget(ctx, q, s, id, audit, b.now())
 	})
 }
 
 // Deliveries implements memory.WebhookStore.
-func (b *Base) Deliveries(ctx context.Context, s tenant.Scope, dq memory.DeliveryQuery) (out []memory.Delivery, err error) {
-	if err := s.Check(); err != nil {
-		return nil, err
-	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+func (b *Base) Deliveries(ctx context.Context, s tenant.Scope, dq memory.DeliveryQuery) ([]memory.Delivery, error) {
+	return read(ctx, b, s, func(ctx context.Context, q Session) ([]memory.Delivery, error) {
 		if _, err := findWebhook(ctx, q, s, dq.Webhook); err != nil {
-			return err
+			return nil, err
 		}
-		out, err = q.ListDeliveries(ctx, s.Tenant(), dq)
-		return err
+		return q.ListDeliveries(ctx, s.Tenant(), dq)
 	})
-	return out, err
 }
 
 // PutDelivery implements memory.WebhookStore.
 func (b *Base) PutDelivery(ctx context.Context, s tenant.Scope, d memory.Delivery) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
 	d.Error, d.CreatedAt, d.UpdatedAt, d.NextAt = Clean(d.Error), Micros(d.CreatedAt), Micros(d.UpdatedAt), Micros(d.NextAt)
-	return b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+	return b.write(ctx, s, func(ctx context.Context, q Session) error {
 		q.LockWebhook(s.Tenant(), d.Webhook)
 		if _, err := findWebhook(ctx, q, s, d.Webhook); err != nil {
 			return err
