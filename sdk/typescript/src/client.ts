@@ -45,10 +45,12 @@ export class Slipbox {
   async full<M extends Method, P extends PathOf<M>>(
     method: M, path: P, request?: Request<Operation<M, P>>,
   ): Promise<Full<Answer<Operation<M, P>>>> {
-    const response = await this.#transport.send(outgoing(method, path, (request ?? {}) as Loose))
+    const out = outgoing(method, path, (request ?? {}) as Loose)
+    const { response, done } = await this.#transport.send(out)
+    const body = await readBody(response, out.signal).finally(done)
     const revision = response.headers.get('Slipbox-Revision')
     return {
-      body: (await readBody(response)) as Answer<Operation<M, P>>,
+      body: body as Answer<Operation<M, P>>,
       status: response.status,
       headers: response.headers,
       etag: response.headers.get('ETag') ?? undefined,
@@ -65,14 +67,18 @@ export class Slipbox {
   ): AsyncGenerator<StreamEvent, void, undefined> {
     const out = outgoing(method, path, (request ?? {}) as Loose)
     out.headers.Accept = 'text/event-stream'
-    const response = await this.#transport.send(out)
+    const { response, done } = await this.#transport.send(out)
     opened?.()
-    for await (const event of events(response)) {
-      if (event.event === 'error') {
-        const problem = event.data as Problem
-        throw new SlipboxError(problem.status, problem)
+    try {
+      for await (const event of events(response, out.signal)) {
+        if (event.event === 'error') {
+          const problem = event.data as Problem
+          throw new SlipboxError(problem.status, problem)
+        }
+        yield event
       }
-      yield event
+    } finally {
+      done()
     }
   }
 
@@ -364,16 +370,15 @@ export class Collection {
   async postEvent(event: string | Omit<Schemas['EventInput'], 'wait'>, options?: WriteOptions): Promise<Schemas['Run']> {
     const body = { ...(typeof event === 'string' ? { content: event } : event), wait: 'done' as const }
     const answer = await this.call('post', '/v1/collections/{collection}/events', { ...options, body })
-    if ('state' in answer) return this.#settled(answer)
+    if ('state' in answer) return this.#settled(answer, options)
     if (answer.run === undefined || answer.job === undefined) throw new TypeError('an event for later has no run yet: post it with call')
-    for await (const _ of this.#api.jobs.follow(answer.job.id));
-    return this.run(answer.run)
+    return this.#ended(answer.run, answer.job.id, options)
   }
 
   /** Answers calls of a run, and returns the run when it has ended or requires action again. */
   async postResults(run: string, results: Schemas['CallResult'][], options?: CallOptions): Promise<Schemas['Run']> {
     const path = '/v1/collections/{collection}/runs/{run}/results'
-    return this.#settled(await this.call('post', path, { ...options, path: { run }, body: { results, wait: 'done' } }))
+    return this.#settled(await this.call('post', path, { ...options, path: { run }, body: { results, wait: 'done' } }), options)
   }
 
   /** Reads a run of an agent. */
@@ -382,10 +387,16 @@ export class Collection {
   }
 
   /** Returns a run when its job has ended. */
-  async #settled(run: Schemas['Run']): Promise<Schemas['Run']> {
+  async #settled(run: Schemas['Run'], options: CallOptions | undefined): Promise<Schemas['Run']> {
     if (run.job === undefined || (run.state !== 'queued' && run.state !== 'running')) return run
-    for await (const _ of this.#api.jobs.follow(run.job));
-    return this.run(run.id)
+    return this.#ended(run.id, run.job, options)
+  }
+
+  /** Waits for the job of a run, and returns the run. */
+  async #ended(run: string, job: string, { signal, timeout, retries }: CallOptions = {}): Promise<Schemas['Run']> {
+    const options = { ...(signal && { signal }), ...(timeout !== undefined && { timeout }), ...(retries !== undefined && { retries }) }
+    for await (const _ of this.#api.jobs.follow(job, options));
+    return this.run(run, options)
   }
 }
 
@@ -512,12 +523,12 @@ function target(path: string, names: Record<string, string | number>, query: Rec
 }
 
 /** Reads the body of a successful answer: JSON, text, or nothing. */
-async function readBody(response: Response): Promise<unknown> {
+async function readBody(response: Response, signal: AbortSignal | undefined): Promise<unknown> {
   const type = response.headers.get('Content-Type') ?? ''
   try {
     if (response.status === 204) return undefined
     return /\bjson\b/.test(type) && !/ndjson/.test(type) ? await response.json() : await response.text()
   } catch (cause) {
-    throw cause instanceof DOMException && cause.name === 'AbortError' ? cause : new ConnectionError('the answer broke off', { cause })
+    throw signal?.aborted ? signal.reason : new ConnectionError('the answer broke off', { cause })
   }
 }

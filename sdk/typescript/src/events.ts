@@ -8,8 +8,8 @@ export interface StreamEvent {
   id: string | undefined
 }
 
-/** Yields the events of an answer as they arrive. Leaving the loop ends the stream. */
-export async function* events(response: Response): AsyncGenerator<StreamEvent, void, undefined> {
+/** Yields the events of an answer as they arrive. Leaving the loop ends the stream; the signal's reason is thrown. */
+export async function* events(response: Response, signal?: AbortSignal): AsyncGenerator<StreamEvent, void, undefined> {
   if (!response.body) return
   const reader = response.body.getReader()
   const decoder = new TextDecoder()
@@ -23,8 +23,7 @@ export async function* events(response: Response): AsyncGenerator<StreamEvent, v
         chunk = await reader.read()
       } catch (cause) {
         ended = true
-        if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
-        throw new ConnectionError('the stream broke off', { cause })
+        throw signal?.aborted ? signal.reason : new ConnectionError('the stream broke off', { cause })
       }
       // A last carriage return may be half of a line's end.
       rest += chunk.done ? decoder.decode() : decoder.decode(chunk.value, { stream: true })

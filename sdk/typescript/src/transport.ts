@@ -37,6 +37,12 @@ export interface Outgoing {
   repeatable: boolean
 }
 
+/** An answer whose body is to be read. The caller's signal ends it until `done` is called. */
+export interface Opened {
+  response: Response
+  done: () => void
+}
+
 /** Statuses that do not say whether something was done. */
 const unclear = new Set([502, 504])
 
@@ -60,14 +66,14 @@ export class Transport {
   }
 
   /** Returns the successful answer, or throws SlipboxError, ConnectionError, or the signal's reason. */
-  async send(out: Outgoing): Promise<Response> {
+  async send(out: Outgoing): Promise<Opened> {
     const retries = out.retries ?? this.#settings.retries ?? 3
     for (let failed = 0; ; failed++) {
       let error: SlipboxError | ConnectionError
       try {
-        const response = await this.#attempt(out)
-        if (response.ok) return response
-        error = await readError(response)
+        const opened = await this.#attempt(out)
+        if (opened.response.ok) return opened
+        error = await readError(opened.response).finally(opened.done)
       } catch (cause) {
         if (out.signal?.aborted) throw out.signal.reason
         if (!(cause instanceof ConnectionError)) throw cause
@@ -99,7 +105,7 @@ export class Transport {
     return error.retryAfter > longestRetryAfter ? undefined : error.retryAfter + own * 0.1
   }
 
-  async #attempt(out: Outgoing): Promise<Response> {
+  async #attempt(out: Outgoing): Promise<Opened> {
     const { key, headers, timeout } = this.#settings
     const sent: Record<string, string> = { ...headers, ...out.headers }
     const credential = (typeof key === 'function' ? await key() : key)?.trim()
@@ -110,19 +116,20 @@ export class Transport {
     const leave = () => control.abort(out.signal?.reason)
     if (out.signal?.aborted) throw out.signal.reason
     out.signal?.addEventListener('abort', leave, { once: true })
+    const done = () => out.signal?.removeEventListener('abort', leave)
     const timer = limit > 0 ? setTimeout(() => control.abort(new ConnectionError(`no answer within ${limit} ms`)), limit) : undefined
     try {
       const send = this.#settings.fetch ?? globalThis.fetch
       const init: RequestInit = { method: out.method, headers: sent, signal: control.signal, redirect: 'error' }
       if (out.body !== undefined) init.body = out.body as BodyInit
-      return await send(this.#base + out.target, init)
+      return { response: await send(this.#base + out.target, init), done }
     } catch (cause) {
+      done()
       if (out.signal?.aborted) throw out.signal.reason
       if (control.signal.aborted) throw control.signal.reason
       throw new ConnectionError(`${this.#base} cannot be reached`, { cause })
     } finally {
       clearTimeout(timer)
-      // The signal still ends the body: it is read under the same controller.
     }
   }
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ConnectionError, Slipbox, SlipboxError } from '../src/index.js'
-import { double, hangUp, json, problem, stream } from './double.js'
+import { double, hangUp, json, problem, stream, type Reply } from './double.js'
 
 const job = (state: string) => `event: job\ndata: ${JSON.stringify({ id: 'j', kind: 'note', state })}\n\n`
 
@@ -111,6 +112,45 @@ test('attempts end: by their number, by a wait that is too long, and by the sign
   })
   await assert.rejects(api.collection('c').get({ signal: control.signal }), /left/)
   assert.equal(left.received.length, 1)
+})
+
+test('a signal that outlives its requests keeps nothing of them', async () => {
+  const { signal } = new AbortController()
+  await using server = await double(
+    json(200, { id: 'c' }), problem(504, 'timeout'), problem(404, 'not_found'), stream(job('running'), job('done')), hangUp,
+  )
+  const api = server.client({ retries: 1 })
+  await api.collection('c').get({ signal })
+  await assert.rejects(api.collection('c').get({ signal }), SlipboxError)
+  await all(api.jobs.follow('j', { signal }))
+  await assert.rejects(api.collection('c').get({ signal }), ConnectionError)
+  assert.equal(server.received.length, 6)
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
+})
+
+test('a signal ends an answer, a stream and the wait for a run with its own reason', async () => {
+  for (const use of [
+    (api: Slipbox, signal: AbortSignal) => api.collection('c').get({ signal }),
+    (api: Slipbox, signal: AbortSignal) => all(api.collection('c').chatStream('x', { signal })),
+    (api: Slipbox, signal: AbortSignal) => all(api.jobs.follow('j', { signal })),
+    (api: Slipbox, signal: AbortSignal) => all(api.collection('c').changes(0, { signal })),
+    (api: Slipbox, signal: AbortSignal) => api.collection('c').postEvent('x', { signal }),
+    (api: Slipbox, signal: AbortSignal) => api.collection('c').postResults('r', [], { signal }),
+  ]) {
+    const control = new AbortController()
+    /** Begins an answer, which the caller leaves. */
+    const begun = (type: string): Reply => response => {
+      response.writeHead(200, { 'Content-Type': type })
+      response.write('{')
+      control.abort(new Error('left'))
+    }
+    await using server = await double((response, request) => {
+      if (request.url.endsWith('/events') && request.method === 'POST') json(202, { event: 'e', run: 'r', job: { id: 'j' } })(response, request)
+      else if (request.url.endsWith('/results')) json(200, { id: 'r', state: 'running', job: 'j' })(response, request)
+      else begun(request.headers.accept ?? '')(response, request)
+    })
+    await assert.rejects(use(server.client(), control.signal), /^Error: left$/)
+  }
 })
 
 test('a gateway that cannot be reached, or does not answer, is a ConnectionError', async () => {
