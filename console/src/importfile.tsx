@@ -31,15 +31,12 @@ export function ImportFile({ to, close, done }: { to: string; close: () => void;
   const { busy, error, run } = useAction()
   const send = (of: File, query: { dry_run?: boolean; me?: string; dates?: Dates }) =>
     api.call('post', '/v1/collections/{collection}/history', {
-      path: { collection: to }, query: { name: of.name.slice(-200), ...query }, headers: { 'Content-Type': 'application/octet-stream' }, body: of as unknown as string, timeout: hour,
+      path: { collection: to }, query: { name: of.name.slice(-200), ...query }, headers: { 'Content-Type': 'application/octet-stream' }, body: of, timeout: hour,
     })
   const add = async (of: File) => {
     const form = new FormData()
     form.append('file', of)
-    const packed = new Response(form)
-    const added = await api.call('post', '/v1/collections/{collection}/files', {
-      path: { collection: to }, headers: { 'Content-Type': packed.headers.get('Content-Type') ?? '' }, body: await packed.blob() as unknown as string, timeout: hour,
-    })
+    const added = await api.call('post', '/v1/collections/{collection}/files', { path: { collection: to }, body: form, timeout: hour })
     return added.job?.id
   }
   const looks = useRef(0)

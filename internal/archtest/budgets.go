@@ -63,7 +63,7 @@ func Budgets() map[string]int {
 		"internal/snapshot":                         340,
 		"internal/search":                           1700,
 		"internal/filter":                           1125,
-		"internal/text":                             3143,
+		"internal/text":                             3208,
 		"internal/when":                             533,
 		"internal/document":                         1000,
 		"internal/cpus":                             40,

@@ -36,17 +36,20 @@ if (stale.length > 0) {
   process.exit(1)
 }
 
-/** Returns the source of the table of what requests may be repeated. */
+/** Returns the source of the tables of what a POST is. */
 function routes(document) {
   const keyed = []
   const reads = []
   const creates = []
+  const bodies = []
   for (const [path, item] of Object.entries(document.paths)) {
     const post = item.post
     if (!post) continue
     const headers = (post.parameters ?? []).map(p => p.$ref?.split('/').pop())
     if (headers.includes('idempotencyKey')) keyed.push(path)
     if (headers.includes('create')) creates.push(path)
+    const types = Object.keys(post.requestBody?.content ?? {})
+    if (types.length > 0 && !types.includes('application/json')) bodies.push([path, types[0]])
     // A stream that broke off is not begun again: a part of it was used already.
     const streams = JSON.stringify(post.responses['200'] ?? {}).includes('text/event-stream')
     if (post['x-scope'] === 'notes:read' && !streams) reads.push(path)
@@ -57,5 +60,7 @@ function routes(document) {
     set('Paths whose POST is safe to repeat with the header Idempotency-Key.', 'KEYED', keyed),
     set('Paths whose POST only reads.', 'READS', reads),
     set('Paths whose POST creates a missing collection when the header Slipbox-Create says so.', 'CREATES', creates),
+    '/** Content types of the bodies of POST that are no JSON document, by path. */\nexport const BODIES: ReadonlyMap<string, string> = new Map([\n' +
+      bodies.map(([path, type]) => `  ['${path}', '${type}'],\n`).join('') + '])\n',
   ].join('\n')
 }

@@ -1,6 +1,6 @@
 import { ConnectionError, SlipboxError, type Problem } from './errors.js'
 import { events, type StreamEvent } from './events.js'
-import { CREATES, KEYED, READS } from './routes.js'
+import { BODIES, CREATES, KEYED, READS } from './routes.js'
 import { Transport, type Outgoing, type Settings } from './transport.js'
 import type { Answer, CallOptions, Full, Method, Operation, PathOf, Request, Schemas } from './types.js'
 
@@ -489,11 +489,12 @@ function outgoing(method: Method, path: string, request: Loose): Outgoing {
   const keyed = method === 'post' && KEYED.has(path)
   if (request.idempotencyKey !== undefined) headers['Idempotency-Key'] = request.idempotencyKey
   else if (keyed) headers['Idempotency-Key'] = newKey()
-  let body: string | Uint8Array | Blob | undefined
-  if (request.body !== undefined) {
+  let body: Outgoing['body']
+  if (request.body instanceof FormData) body = request.body // its type has a boundary that fetch chooses
+  else if (request.body !== undefined) {
     const raw = typeof request.body === 'string' || request.body instanceof Uint8Array || request.body instanceof Blob
     body = raw ? (request.body as string | Uint8Array | Blob) : JSON.stringify(request.body)
-    headers['Content-Type'] ??= raw ? 'application/x-ndjson' : 'application/json'
+    headers['Content-Type'] ??= BODIES.get(path) ?? 'application/json'
   }
   const repeatable = method !== 'post' || READS.has(path) || (keyed && headers['Idempotency-Key'] !== undefined)
   return { method: method.toUpperCase(), target: target(path, request.path ?? {}, request.query ?? {}), headers, body, signal, timeout, retries, repeatable }

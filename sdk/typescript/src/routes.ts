@@ -44,3 +44,12 @@ export const CREATES: ReadonlySet<string> = new Set([
   '/v1/collections/{collection}/search',
   '/v1/collections/{collection}/context',
 ])
+
+/** Content types of the bodies of POST that are no JSON document, by path. */
+export const BODIES: ReadonlyMap<string, string> = new Map([
+  ['/v1/collections/{collection}/import', 'application/x-ndjson'],
+  ['/v1/collections/{collection}/history', 'application/octet-stream'],
+  ['/v1/folders/{folder}/files', 'multipart/form-data'],
+  ['/v1/collections/{collection}/files', 'multipart/form-data'],
+  ['/v1/collections/{collection}/notes/bulk', 'application/x-ndjson'],
+])

@@ -29,7 +29,7 @@ export interface Outgoing {
   /** Path and query, beginning with a slash. */
   target: string
   headers: Record<string, string>
-  body?: string | Uint8Array | Blob | undefined
+  body?: string | Uint8Array | Blob | FormData | undefined
   signal?: AbortSignal | undefined
   timeout?: number | undefined
   retries?: number | undefined
@@ -107,9 +107,8 @@ export class Transport {
 
   async #attempt(out: Outgoing): Promise<Opened> {
     const { key, headers, timeout } = this.#settings
-    const sent: Record<string, string> = { ...headers, ...out.headers }
     const credential = (typeof key === 'function' ? await key() : key)?.trim()
-    if (credential) sent.Authorization = `Bearer ${credential}`
+    const sent = headersOf({ ...headers, ...out.headers, ...(credential && { Authorization: `Bearer ${credential}` }) })
     // Only the beginning of the answer is timed: a stream goes on for long.
     const limit = out.timeout ?? timeout ?? 60_000
     const control = new AbortController()
@@ -127,11 +126,30 @@ export class Transport {
       done()
       if (out.signal?.aborted) throw out.signal.reason
       if (control.signal.aborted) throw control.signal.reason
-      throw new ConnectionError(`${this.#base} cannot be reached`, { cause })
+      throw new ConnectionError(`${this.#base} cannot be reached: ${reason(cause)}`, { cause })
     } finally {
       clearTimeout(timer)
     }
   }
+}
+
+/** Returns why fetch failed, which it puts into the cause of its error. */
+function reason(error: unknown): string {
+  const { message, cause } = error as { message?: string; cause?: { message?: string; code?: string } }
+  return cause?.message || cause?.code || message || String(error)
+}
+
+/** Returns headers as fetch takes them. A value that no request can carry is a TypeError, which does not show it. */
+function headersOf(values: Record<string, string>): Headers {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(values)) {
+    try {
+      headers.set(name, value)
+    } catch {
+      throw new TypeError(`the header ${name} has a character that cannot be sent`)
+    }
+  }
+  return headers
 }
 
 /** Returns a variable of the environment; undefined where there is none, as in a browser. */

@@ -21,10 +21,12 @@ export type Query<O> = [Parameters<O, 'query'>] extends [never] ? Record<string,
 /** The names in the path of an operation. */
 export type PathNames<O> = Parameters<O, 'path'>
 
-/** The body of an operation; text where the contract has lines of JSON. */
+/** The body of an operation; text or bytes where the contract has lines of JSON or a file, and a form where it has one. */
 export type Body<O> = O extends { requestBody?: infer B }
   ? NonNullable<B> extends { content: infer C }
-    ? 'application/json' extends keyof C ? C['application/json'] : string | Uint8Array
+    ? 'application/json' extends keyof C
+      ? C['application/json']
+      : 'multipart/form-data' extends keyof C ? FormData : string | Uint8Array | Blob
     : never
   : never
 

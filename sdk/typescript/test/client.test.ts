@@ -42,6 +42,35 @@ test('names that would be another route are refused before anything is sent', as
   assert.equal(server.received.length, 0)
 })
 
+test('a body is sent as the contract has it: JSON, lines, the bytes of a file, or a form', async () => {
+  await using server = await double(json(202, {}))
+  const api = server.client()
+  const path = { collection: 'c' }
+  const form = new FormData()
+  form.append('file', new Blob(['two wheels']), 'mühle.txt')
+  await api.call('post', '/v1/collections/{collection}/notes/bulk', { path, body: '{"content":"x"}\n' })
+  await api.call('post', '/v1/collections/{collection}/history', { path, body: new TextEncoder().encode('Nora: hi') })
+  await api.call('post', '/v1/collections/{collection}/history', { path, body: new Blob(['Nora: hi']) })
+  await api.call('post', '/v1/collections/{collection}/files', { path, body: form })
+  const [lines, bytes, blob, file] = server.received
+  assert.equal(lines?.headers['content-type'], 'application/x-ndjson')
+  for (const sent of [bytes, blob]) {
+    assert.equal(sent?.headers['content-type'], 'application/octet-stream')
+    assert.equal(sent?.body, 'Nora: hi')
+  }
+  assert.match(String(file?.headers['content-type']), /^multipart\/form-data; boundary=/)
+  assert.match(String(file?.body), /filename="mühle.txt"[^]*two wheels/)
+})
+
+test('a header that cannot be sent is named, and its value is not', async () => {
+  await using server = await double(json(200, {}))
+  const wrong = { name: 'TypeError', message: 'the header Authorization has a character that cannot be sent' }
+  await assert.rejects(server.client({ key: 'sb_\u200btest' }).collection('c').get(), wrong)
+  await assert.rejects(server.client({ key: 'sb_\ntest' }).collection('c').get(), wrong)
+  await assert.rejects(server.client().collection('c').add('x', { idempotencyKey: 'ключ' }), { ...wrong, message: /Idempotency-Key/ })
+  assert.equal(server.received.length, 0)
+})
+
 test('ids of an application name a collection in every call, and create it where the contract says so', async () => {
   await using server = await double(json(200, { items: [], hits: [] }))
   const nora = server.client().collection({ user: 'nora@example.com', agent: 'a b' }, { create: 'mem0' })
@@ -156,6 +185,8 @@ test('a signal ends an answer, a stream and the wait for a run with its own reas
 test('a gateway that cannot be reached, or does not answer, is a ConnectionError', async () => {
   const api = new Slipbox({ url: 'http://127.0.0.1:1', retries: 0 })
   await assert.rejects(api.collection('c').get(), ConnectionError)
+  const noScheme = new Slipbox({ url: 'localhost:8080', retries: 0 })
+  await assert.rejects(noScheme.collection('c').get(), { name: 'ConnectionError', message: 'localhost:8080 cannot be reached: unknown scheme' })
   let asked = 0
   const silent: typeof fetch = (_, init) =>
     new Promise((_, reject) => {
