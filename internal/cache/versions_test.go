@@ -76,6 +76,9 @@ func newShelf(t *testing.T) *shelf {
 
 func openRedis(t *testing.T, cfg redis.Config) *redis.Client {
 	t.Helper()
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 10 * time.Second // a busy machine answers late
+	}
 	r, err := redis.Open(t.Context(), cfg, redis.Deps{})
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +174,7 @@ func TestCachedAsUncached(t *testing.T) {
 	admin := srv.Client()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newShelf(t)
-		r := openRedis(t, redis.Config{URL: srv.URL(), Prefix: uuid.NewString(), Timeout: 5 * time.Second})
+		r := openRedis(t, redis.Config{URL: srv.URL(), Prefix: uuid.NewString()})
 		gateways := []*Versions{w.cache(r, VersionsConfig{}, Deps{}), w.cache(r, VersionsConfig{Bytes: 4096}, Deps{}), w.cache(nil, VersionsConfig{}, Deps{})}
 		at := []uuid.UUID{w.base}
 		views := []memory.View{w.view(w.base)}
@@ -235,7 +238,7 @@ func TestEachLevelSavesReadsOfTheNext(t *testing.T) {
 	w := newShelf(t)
 	reader := metric.NewManualReader()
 	d := Deps{Meter: metric.NewMeterProvider(metric.WithReader(reader)).Meter("test")}
-	r := openRedis(t, redis.Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second})
+	r := openRedis(t, redis.Config{URL: url, Prefix: prefix})
 	a, b := w.write(w.base, rich("a")), w.write(w.base, rich("b"))
 	view := w.view(w.base)
 	first, second := w.cache(r, VersionsConfig{}, d), w.cache(r, VersionsConfig{}, d)
@@ -258,7 +261,7 @@ func TestReach(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
 	w := newShelf(t)
-	r := openRedis(t, redis.Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second})
+	r := openRedis(t, redis.Config{URL: url, Prefix: prefix})
 	before := w.view(w.base)
 	n := w.write(w.base, rich("secret"))
 	other := w.view(w.create(memory.Collection{Name: "other"}))
@@ -292,7 +295,7 @@ func TestUnreadableValues(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
 	w := newShelf(t)
-	r := openRedis(t, redis.Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second})
+	r := openRedis(t, redis.Config{URL: url, Prefix: prefix})
 	n, other := w.write(w.base, rich("right")), w.write(w.base, rich("other"))
 	key := versionKey{tenant: w.scope.Tenant(), Version: n.Version()}.String(prefix)
 	foreign, err := codec{}.encode(other)
@@ -418,7 +421,7 @@ func TestRemovedVersionsLeaveRedis(t *testing.T) {
 	url, prefix := redistest.Shared(t)
 	for _, all := range []bool{false, true} {
 		w := newShelf(t)
-		r := openRedis(t, redis.Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second})
+		r := openRedis(t, redis.Config{URL: url, Prefix: prefix})
 		kept := w.create(memory.Collection{Name: "kept"})
 		secret, other := w.write(w.base, rich("secret")), w.write(kept, rich("other"))
 		v := w.cache(r, VersionsConfig{}, Deps{})
@@ -455,7 +458,7 @@ func TestSweepDropsWhatIsGone(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
 	prefix += ":" + uuid.NewString() // other tests sweep too
-	r := openRedis(t, redis.Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second})
+	r := openRedis(t, redis.Config{URL: url, Prefix: prefix})
 	w := newShelf(t)
 	v := w.cache(r, VersionsConfig{}, Deps{})
 	reach := func(uuid.UUID) tenant.Scope { return w.scope }

@@ -62,10 +62,10 @@ func told(t *testing.T, b *Bus, ears ...*ear) {
 func TestNewsReachOtherProcessesOnce(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
-	r := openRedis(t, Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second}, Deps{})
+	r := openRedis(t, Config{URL: url, Prefix: prefix}, Deps{})
 	a, heardByA := startBus(t, r)
 	_, heardByB := startBus(t, r)
-	other, heardByOther := startBus(t, openRedis(t, Config{URL: url, Prefix: prefix + "-other", Timeout: 5 * time.Second}, Deps{}))
+	other, heardByOther := startBus(t, openRedis(t, Config{URL: url, Prefix: prefix + "-other"}, Deps{}))
 	told(t, a, heardByA, heardByB)
 	told(t, other, heardByOther)
 	// All news of a burst arrive, once each.

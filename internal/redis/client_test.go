@@ -2,6 +2,7 @@ package redis
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,6 +66,7 @@ func must(t *testing.T, err error) {
 
 func openRedis(t *testing.T, cfg Config, d Deps) *Client {
 	t.Helper()
+	cfg.Timeout = cmp.Or(cfg.Timeout, 10*time.Second) // a busy machine answers late
 	r, err := Open(t.Context(), cfg, d)
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +218,7 @@ func TestFrozenServerIsBypassed(t *testing.T) {
 func TestCallersThatLeave(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
-	r := openRedis(t, Config{URL: srv.URL(), Timeout: 5 * time.Second}, Deps{})
+	r := openRedis(t, Config{URL: srv.URL()}, Deps{})
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 10 {
@@ -241,7 +243,7 @@ func TestWrongPasswordAndUsers(t *testing.T) {
 	}
 	for _, who := range []string{"default:wrong", "nobody:wrong"} {
 		var j journal
-		r := openRedis(t, Config{URL: srv.Address(who), Timeout: 5 * time.Second}, Deps{Log: j.log()})
+		r := openRedis(t, Config{URL: srv.Address(who)}, Deps{Log: j.log()})
 		err := r.Check(t.Context())
 		if !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "REDIS_URL") || strings.Contains(err.Error(), ":wrong@") {
 			t.Errorf("%s: %v", who, err)
@@ -253,7 +255,7 @@ func TestWrongPasswordAndUsers(t *testing.T) {
 			t.Errorf("%s may write: %v", who, err)
 		}
 	}
-	r := openRedis(t, Config{URL: srv.Address("app:s3cret%21"), Timeout: 5 * time.Second}, Deps{})
+	r := openRedis(t, Config{URL: srv.Address("app:s3cret%21")}, Deps{})
 	if err := r.Check(t.Context()); err != nil {
 		t.Errorf("a user that may not ask for INFO: %v", err)
 	}
@@ -270,7 +272,7 @@ func TestFullServerIsReadAndRefusesWrites(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t, "--maxmemory", "3mb", "--maxmemory-policy", "noeviction")
 	var j journal
-	r := openRedis(t, Config{URL: srv.URL(), Timeout: 5 * time.Second}, Deps{Log: j.log()})
+	r := openRedis(t, Config{URL: srv.URL()}, Deps{Log: j.log()})
 	if err := set(r, "first", "1"); err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +296,7 @@ func TestEvictionIsWarnedAbout(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t, "--maxmemory-policy", "allkeys-lru")
 	var j journal
-	openRedis(t, Config{URL: srv.URL(), Timeout: 5 * time.Second}, Deps{Log: j.log()})
+	openRedis(t, Config{URL: srv.URL()}, Deps{Log: j.log()})
 	if j.count("maxmemory-policy") != 1 {
 		t.Errorf("told:\n%s", &j)
 	}
@@ -315,7 +317,7 @@ func TestSpansTellNoValues(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	spans := tracetest.NewInMemoryExporter()
-	r := openRedis(t, Config{URL: srv.URL(), Timeout: 5 * time.Second}, Deps{Tracer: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))})
+	r := openRedis(t, Config{URL: srv.URL()}, Deps{Tracer: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))})
 	if err := set(r, "slipbox:hidden-key", "hidden-value"); err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func localLimiter(t *testing.T) *tenant.Limiter {
 func TestSharedBudget(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
-	cfg := Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second}
+	cfg := Config{URL: url, Prefix: prefix}
 	gateways := []*Limiter{
 		NewLimiter(openRedis(t, cfg, Deps{}), localLimiter(t)),
 		NewLimiter(openRedis(t, cfg, Deps{}), localLimiter(t)),
@@ -81,7 +81,7 @@ func TestSharedBudget(t *testing.T) {
 func TestRefill(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
-	l := NewLimiter(openRedis(t, Config{URL: url, Prefix: prefix, Timeout: 5 * time.Second}, Deps{}), localLimiter(t))
+	l := NewLimiter(openRedis(t, Config{URL: url, Prefix: prefix}, Deps{}), localLimiter(t))
 	id := uuid.New()
 	for l.Allow(t.Context(), id, 600).Err() == nil {
 	}
@@ -95,7 +95,7 @@ func TestRefill(t *testing.T) {
 func TestManyGatewaysAtOnce(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
-	r := openRedis(t, Config{URL: url, Prefix: prefix, Timeout: 10 * time.Second}, Deps{})
+	r := openRedis(t, Config{URL: url, Prefix: prefix}, Deps{})
 	id := uuid.New()
 	var passed atomic.Int64
 	var wg sync.WaitGroup
@@ -120,13 +120,13 @@ func TestManyGatewaysAtOnce(t *testing.T) {
 func TestLimitsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
-	r := openRedis(t, Config{URL: srv.URL(), Pause: time.Minute}, Deps{})
+	r := openRedis(t, Config{URL: srv.URL(), Timeout: 50 * time.Millisecond, Pause: time.Hour}, Deps{})
 	full := redistest.Start(t, "--maxmemory", "1", "--maxmemory-policy", "noeviction")
 	srv.Freeze()
 	defer srv.Thaw()
 	for name, l := range map[string]*Limiter{
 		"a nil Redis": NewLimiter(nil, localLimiter(t)), "a frozen one": NewLimiter(r, localLimiter(t)),
-		"a full one": NewLimiter(openRedis(t, Config{URL: full.URL(), Timeout: 5 * time.Second}, Deps{}), localLimiter(t)),
+		"a full one": NewLimiter(openRedis(t, Config{URL: full.URL()}, Deps{}), localLimiter(t)),
 	} {
 		id := uuid.New()
 		for i := range 3 {

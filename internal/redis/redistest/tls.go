@@ -43,7 +43,7 @@ func (s *Server) TLS(userinfo string) (url, certFile string) {
 
 // proxy proxies a connection to the server until either side closes it.
 func (s *Server) proxy(c net.Conn) {
-	defer c.Close()                                                 //nolint:errcheck // nothing depends on it
+	defer c.Close()                                 //nolint:errcheck // nothing depends on it
 	to, err := net.Dial("tcp", "127.0.0.1:"+s.port) //nolint:noctx // it ends with the connection
 	if err != nil {
 		return
