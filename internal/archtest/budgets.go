@@ -58,7 +58,7 @@ func Budgets() map[string]int {
 		"internal/redis":                            1156,
 		"internal/cache":                            790,
 		"internal/encoder":                          2924,
-		"internal/said":                             1131,
+		"internal/said":                             1276,
 		"internal/index":                            5323,
 		"internal/snapshot":                         340,
 		"internal/search":                           1700,

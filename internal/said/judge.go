@@ -224,7 +224,7 @@ func markTurn(turn []Sentence) {
 		}
 		handed, ends := turn[i:], turn[i].clause() != "" && endsQuotation(turn[i].Text)
 		switch {
-		case ends:
+		case ends || i+1 < len(turn) && turn[i+1].behind == paste: // what was handed over is left out
 			handed = turn[i : i+1]
 		case i == len(turn)-1 && i > 0 && turn[i].line != turn[i-1].line:
 			handed = turn

@@ -180,7 +180,9 @@ const (
 func split(s string) []piece {
 	var out []piece
 	fenced, behind := false, noGap
-	for i, line := range strings.Split(lineEnds.Replace(s), "\n") {
+	lines := strings.Split(lineEnds.Replace(s), "\n")
+	traced := tracesIn(lines)
+	for i, line := range lines {
 		line = strings.TrimSpace(line)
 		if line == "" {
 			behind = max(behind, blank)
@@ -190,7 +192,7 @@ func split(s string) []piece {
 			fenced = !fenced
 			continue
 		}
-		if fenced || isQuoted(line) {
+		if fenced || traced[i] || isQuoted(line) {
 			behind = paste
 			continue
 		}

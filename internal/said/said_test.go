@@ -47,6 +47,37 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+// TestTraces: the trace of an error is left out, by its form in any programming language. What a person says around it is theirs, as is
+// what only looks alike: hosts with ports, addresses, the name of a file.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string][]string{
+		"I live in Graz.\nTraceback (most recent call last):\n  File \"/app/main.py\", line 12, in <module>\n    run()\n  File \"<stdin>\", line 1, in run\nKeyError: 'x'\nI am a nurse.":              {"I live in Graz.", "I am a nurse."},
+		"It fails:\nTypeError: Cannot read properties of undefined (reading 'name')\n    at User.getName (/app/user.js:5:17)\n    at async Promise.all (index 0)\n\nMein Hund heißt Bruno.":            {"It fails:", "Mein Hund heißt Bruno."},
+		"Exception in thread \"main\" java.lang.NullPointerException: Cannot invoke \"f()\"\n\tat com.example.Main.main(Main.java:5)\nCaused by: java.io.IOException: disk full\n\t... 3 more\n我住在青岛。": {"我住在青岛。"},
+		"goroutine 1 [running]:\nmain.main()\n\t/home/u/app/main.go:9 +0x1d\n\nVivo en Lugo.":                                                                                                          {"Vivo en Lugo."},
+		"a/user.rb:42:in `name': undefined method `upcase' for nil:NilClass (NoMethodError)\n\tfrom config.ru:5:in `<main>'\nJe vis à Lyon.":                                                           {"Je vis à Lyon."},
+		"thread 'main' panicked at src/main.rs:4:5:\nindex out of bounds: the len is 3 but the index is 99\n\nI have two sons.":                                                                        {"I have two sons."},
+		"PHP Fatal error:  Uncaught TypeError: f(): bad in /www/index.php:12\nStack trace:\n#0 /www/index.php(12): strlen(Array)\n#1 {main}\n  thrown in /www/index.php on line 12\nI have two sons.":  {"I have two sons."},
+		"   at Shop.Cart.Add(Item item) in C:\\src\\Cart.cs:line 31\nI have two sons.":                                                                                                                 {"I have two sons."},
+		"Main.hs: Prelude.head: empty list\nCallStack (from HasCallStack):\n  error, called at libraries/GHC/List.hs:1646:3 in base:GHC.List\n\nI have two sons.":                                      {"I have two sons."},
+		"Email: ana@example.org\nWeb: ana.example.org:8080\nGitHub: ana":                                                                                                                               {"Email: ana@example.org", "Web: ana.example.org:8080", "GitHub: ana"},
+		"- db.example.org:5432\n- web.example.org:443":                                                                       {"- db.example.org:5432", "- web.example.org:443"},
+		"I broke shop/main.go:12 today.":                                                                                     {"I broke shop/main.go:12 today."},
+		"I left example.org/about.html in 2012.\nI joined shop.example (the bakery): it is fine.":                            {"I left example.org/about.html in 2012.", "I joined shop.example (the bakery): it is fine."},
+		"See https://example.org/a.html:12\nI read \"Dune\", page 12\nMy blog (nora.example.org) is new.":                    {"See https://example.org/a.html:12", "I read \"Dune\", page 12", "My blog (nora.example.org) is new."},
+		"My sister moved to Kiel and this happens\n    at f (x.js:1:2)\n    at g (x.js:3:4)\nI took the job at Acme (Bern).": {"My sister moved to Kiel and this happens", "I took the job at Acme (Bern)."},
+	} {
+		var got []string
+		for _, s := range Sentences([]Turn{{Text: in}}, 0) {
+			got = append(got, s.Text)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
 // TestQuestionsEndWithTheirMark: a question ends with the mark of its script, also before emoji; what answers it in few words
 // comes with it.
 func TestQuestionsEndWithTheirMark(t *testing.T) {
@@ -106,10 +137,12 @@ func TestKindsFitTheCode(t *testing.T) {
 func TestTextHandedOverIsMarked(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]bool{
-		"I am Ana. WORK on this. I live here. So.": {false, true, true, true},
-		"I am Ana. I live here.\nWORK on this.":    {true, true, true},
-		"I am Ana. WORK on this.":                  {false, true},
-		"I am Ana. I live here.":                   {false, false},
+		"I am Ana. WORK on this. I live here. So.":      {false, true, true, true},
+		"I am Ana. I live here.\nWORK on this.":         {true, true, true},
+		"I am Ana. WORK on this.":                       {false, true},
+		"I am Ana. I live here.":                        {false, false},
+		"WORK on this.\n```\nx = 1\n```\nI live here.":  {true, false},
+		"WORK on this.\nI am Ana.\n> So.\nI live here.": {true, true, true},
 	} {
 		all := Sentences([]Turn{{Text: text}}, 0)
 		for i := range all {
