@@ -314,9 +314,7 @@ func turnOf(resp openai.ChatCompletionResponse, d *memory.Dialogue, asJSON bool)
 	}
 	if !asJSON {
 		if len(out.Calls) == 0 && d.Choice != memory.ChooseNone {
-			if out.Calls = writtenCalls(out.Text, d.Tools); len(out.Calls) > 0 {
-				out.Text = ""
-			}
+			out.Text, out.Calls = writtenCalls(out.Text, d.Tools)
 		}
 		return out
 	}

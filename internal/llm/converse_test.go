@@ -108,6 +108,14 @@ func TestWrittenCalls(t *testing.T) {
 		{"```json\n{\"name\":\"find\",\"arguments\":{\"q\":\"x\"}}\n```", one},
 		{`{"name":"find","parameters":{"q":"x"}}`, one},
 		{"<tool_call>\n{\"name\":\"find\",\"arguments\":{\"q\":\"x\"}}\n</tool_call>\n<tool_call>\n{\"name\":\"find\",\"arguments\":{}}\n</tool_call>", []string{`{"q":"x"}`, `{}`}},
+		{"<function=find>{\"q\":\"x\"}</function>", one},
+		{"<tool_call>\n<function=find>\n<parameter=q>\nx\n</parameter>\n</function>\n</tool_call>", one},
+		{`[TOOL_CALLS][{"name":"find","arguments":{"q":"x"}}]`, one},
+		{`[TOOL_CALLS]find[ARGS]{"q":"x"}[TOOL_CALLS]find[ARGS]{}`, []string{`{"q":"x"}`, `{}`}},
+		{"<think>Where?</think>\n<tool_call>{\"name\":\"find\",\"arguments\":{\"q\":\"x\"}}</tool_call>", one},
+		{`<function=rm>{"q":"x"}</function>`, nil},
+		{"<tool_call>\n<function=find>\n<parameter=q>x", nil},
+		{"A model writes <tool_call> before a call.", nil},
 		{`{"name":"rm","arguments":{"q":"x"}}`, nil},
 		{`{"name":"find"}`, nil},
 		{`{"name":"find","arguments":"x"}`, nil},
@@ -124,6 +132,12 @@ func TestWrittenCalls(t *testing.T) {
 		}
 		if err != nil || !slices.Equal(arguments, c.want) || (got.Turn.Text == "") != (c.want != nil) {
 			t.Errorf("%s: %+v, %v", c.text, got.Turn, err)
+		}
+	}
+	for _, form := range []string{"<tool_call>\n{\"name\":\"find\",\"arguments\":{\"q\":\"x\"}}\n</tool_call>", "```\n<tool_call>{\"name\":\"find\",\"arguments\":{\"q\":\"x\"}}</tool_call>\n```", "<function=find>{\"q\":\"x\"}</function>"} {
+		f.srv.Script(llmtest.Tool, llmtest.Text("Let me look.\n"+form))
+		if got, err := m.Converse(t.Context(), f.scope, dialogue()); err != nil || got.Turn.Text != "Let me look." || len(got.Turn.Calls) != 1 {
+			t.Errorf("%s: what is said before a call is kept beside it: %+v, %v", form, got.Turn, err)
 		}
 	}
 	d := dialogue()

@@ -141,8 +141,13 @@ func (ts *turnStreamer) addToObject(path, piece string, end bool) {
 func (ts *turnStreamer) current() string {
 	if len(ts.calls) == 0 {
 		text := strings.TrimLeft(ts.text, " \t\r\n")
-		if ts.tools && !ts.asJSON && mayBecomeCalls(text) {
-			return ""
+		if ts.tools && !ts.asJSON {
+			if mayBecomeCalls(text) {
+				return ""
+			}
+			if at := callsAt(text); at >= 0 {
+				return text[:at]
+			}
 		}
 		return text
 	}

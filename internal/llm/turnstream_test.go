@@ -46,6 +46,8 @@ func TestStreamedTurns(t *testing.T) {
 		"thought and call":  {replies: []llmtest.Reply{llmtest.Also("Let me look.", find)}, want: "", calls: 1, again: true},
 		"broken call":       {replies: []llmtest.Reply{llmtest.Tools(say("a", `{"message":"cut off here and th`))}, want: "", calls: 1, again: true},
 		"a written call":    {replies: []llmtest.Reply{llmtest.Text("```json\n{\"name\": \"find\", \"arguments\": {\"q\": \"x\"}}\n```")}, want: "", calls: 1},
+		"words before it":   {replies: []llmtest.Reply{llmtest.Text("Let me look.\n<tool_call>\n{\"name\": \"find\", \"arguments\": {\"q\": \"x\"}}\n</tool_call>")}, want: "", calls: 1, again: true},
+		"about the mark":    {replies: []llmtest.Reply{llmtest.Text("A model writes <tool_call> before a call.")}, want: "A model writes <tool_call> before a call."},
 		"code":              {replies: []llmtest.Reply{llmtest.Text("```json\n{\"name\": \"Ada\"}\n```")}, want: "```json\n{\"name\": \"Ada\"}\n```", whole: true},
 		"cut, then whole":   {replies: []llmtest.Reply{llmtest.CutBody(), llmtest.Text("You live in Lisbon.")}, want: "You live in Lisbon.", again: true},
 		"503, then whole":   {replies: []llmtest.Reply{llmtest.Status(http.StatusServiceUnavailable, 0), llmtest.Text("You live in Lisbon.")}, want: "You live in Lisbon."},

@@ -91,6 +91,7 @@ func TestRunStops(t *testing.T) {
 		"unknown tool":   {`{}`, []memory.Turn{apptest.Calls(t, "rm", `{}`), apptest.Calls(t, "send_message", args{"message": "Sorry."})}, "terminal_tool", 2, `there is no tool \"rm\"`},
 		"1 MB":           {`{}`, []memory.Turn{apptest.Calls(t, "archival_insert", args{"content": strings.Repeat("x", 1<<20)}), apptest.Calls(t, "send_message", args{"message": "Sorry."})}, "terminal_tool", 2, "the arguments have 1048"},
 		"broken JSON":    {`{}`, []memory.Turn{apptest.Calls(t, "send_message", `{"message": "cut o`), apptest.Calls(t, "send_message", args{"message": "Sorry."})}, "terminal_tool", 2, "not a JSON object"},
+		"twice encoded":  {`{}`, []memory.Turn{apptest.Calls(t, "send_message", `"{\"message\": \"Just so.\"}"`)}, "terminal_tool", 1, `"reply":"Just so."`},
 		"wrong types":    {`{}`, []memory.Turn{apptest.Calls(t, "send_message", args{"message": 7}), apptest.Calls(t, "send_message", args{"message": "Sorry."})}, "terminal_tool", 2, "must be a text"},
 		"nested":         {`{}`, []memory.Turn{apptest.Calls(t, "send_message", args{"message": args{"request_heartbeat": true}}), apptest.Calls(t, "send_message", args{"message": "Sorry."})}, "terminal_tool", 2, "it is an object"},
 		"heartbeat text": {`{}`, []memory.Turn{apptest.Calls(t, "send_message", args{"message": "x", "request_heartbeat": "yes"}), apptest.Calls(t, "send_message", args{"message": "Sorry."})}, "terminal_tool", 2, "request_heartbeat"},

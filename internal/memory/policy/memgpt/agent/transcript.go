@@ -65,7 +65,7 @@ func storeTurn(said memory.Turn, run uuid.UUID, step, most int) storedTurn {
 		if i == maxCalls {
 			break
 		}
-		call := storedCall{ID: callID(run, step, i), Tool: cut(clean(c.Name), maxToolName), Arguments: clean(c.Arguments)}
+		call := storedCall{ID: callID(run, step, i), Tool: cut(clean(c.Name), maxToolName), Arguments: clean(unquoted(c.Arguments))}
 		size := len(call.Arguments)
 		switch {
 		case size > 4*most || len([]rune(call.Arguments)) > most:
@@ -89,6 +89,15 @@ func isObject(s string) bool {
 	}
 	var object map[string]json.RawMessage
 	return json.Unmarshal([]byte(s), &object) == nil
+}
+
+// unquoted returns the arguments of a call that were encoded twice, as some models and servers do.
+func unquoted(s string) string {
+	var inner string
+	if json.Unmarshal([]byte(s), &inner) != nil {
+		return s
+	}
+	return inner
 }
 
 // clean removes what cannot be stored.
