@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"maps"
@@ -564,44 +563,47 @@ func (c *Client) CancelJob(ctx context.Context, job string) (Job, error) {
 	return call[Job](ctx, c, read(request(http.MethodPost, nil, nil, "jobs", job, "cancel")))
 }
 
-// StreamJob yields a job immediately and after each change, until it has ended.
+// StreamJob yields a job immediately and after each change, until it has ended. A stream that ends or breaks off before is opened
+// again, until the gateway refuses or cannot be reached.
 func (c *Client) StreamJob(ctx context.Context, job string) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
-		for event, err := range c.events(ctx, request(http.MethodGet, nil, nil, "jobs", job, "events")) {
-			var state Job
-			if err == nil {
-				if event.Name != "job" {
+		for {
+			for event, err := range c.events(ctx, request(http.MethodGet, nil, nil, "jobs", job, "events")) {
+				if _, lost := errors.AsType[*ConnectionError](err); lost {
+					break
+				}
+				var state Job
+				if err == nil {
+					if event.Name != "job" {
+						continue
+					}
+					err = json.Unmarshal(event.Data, &state)
+				}
+				if !yield(state, err) || err != nil || ended(state) {
+					return
+				}
+			}
+			// GetJob tries as often as any request, and says when the gateway is away.
+			state, err := c.GetJob(ctx, job)
+			if err == nil && !ended(state) {
+				if err = rest(ctx, c.retryWait); err == nil {
 					continue
 				}
-				err = json.Unmarshal(event.Data, &state)
 			}
-			if !yield(state, err) || err != nil {
-				return
-			}
+			yield(state, err)
+			return
 		}
 	}
 }
 
-// WaitForJob returns a job when it has ended: done, failed, dead or canceled. It follows it again when a stream breaks off.
-func (c *Client) WaitForJob(ctx context.Context, job string) (Job, error) {
-	for {
-		for state, err := range c.StreamJob(ctx, job) {
-			if _, lost := errors.AsType[*ConnectionError](err); err != nil && !lost {
-				return state, err
-			}
-			if err == nil && ended(state) {
-				return state, nil
-			}
-		}
-		// The stream ended early. GetJob tries as often as any request, and says when the gateway is away.
-		state, err := c.GetJob(ctx, job)
-		if err != nil || ended(state) {
-			return state, err
-		}
-		if ctx.Err() != nil {
-			return state, fmt.Errorf("wait for job %s: %w", job, ctx.Err())
+// WaitForJob returns a job when it has ended: done, failed, dead or canceled.
+func (c *Client) WaitForJob(ctx context.Context, job string) (end Job, err error) {
+	for end, err = range c.StreamJob(ctx, job) {
+		if err != nil {
+			break
 		}
 	}
+	return end, err
 }
 
 // ended reports whether a job does not change any more.

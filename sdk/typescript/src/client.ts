@@ -449,6 +449,7 @@ export class Jobs {
         yield job
         return
       }
+      await this.#api.rest(options.signal)
     }
   }
 }

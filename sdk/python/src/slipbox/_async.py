@@ -623,27 +623,33 @@ class AsyncSlipbox:
         return await self._read(models.Job, (path("jobs", job, "cancel"), {}), None)
 
     async def stream_job(self, job: str) -> AsyncGenerator[models.Job, None]:
-        """Yields a job at once and after each change, until it has ended."""
-        build = self._built("GET", path("jobs", job, "events"), headers={"accept": "text/event-stream"})
-        async with aclosing(self._events(build, repeatable=True)) as events:
-            async for name, data in events:
-                if name == "job":
-                    yield models.Job.model_validate_json(data)
+        """Yields a job at once and after each change, until it has ended.
 
-    async def wait_for_job(self, job: str) -> models.Job:
-        """Returns a job when it is done, failed, dead or cancelled. Follows it again when a stream breaks off."""
+        A stream that ends or breaks off before is opened again, until the gateway refuses or cannot be reached.
+        """
         while True:
+            build = self._built("GET", path("jobs", job, "events"), headers={"accept": "text/event-stream"})
             try:
-                async with aclosing(self.stream_job(job)) as states:
-                    async for state in states:
-                        if state.state in _wire.ENDED:
-                            return state
+                async with aclosing(self._events(build, repeatable=True)) as events:
+                    async for name, data in events:
+                        if name == "job":
+                            state = models.Job.model_validate_json(data)
+                            yield state
+                            if state.state in _wire.ENDED:
+                                return
             except ConnectionFailed:
                 pass
-            # The stream ended early. get_job tries as often as any request, and says when the gateway is away.
+            # get_job tries as often as any request, and says when the gateway is away.
             state = await self.get_job(job)
             if state.state in _wire.ENDED:
-                return state
+                yield state
+                return
+            await anyio.sleep(self._retry_wait)
+
+    async def wait_for_job(self, job: str) -> models.Job:
+        """Returns a job when it is done, failed, dead or cancelled."""
+        async with aclosing(self.stream_job(job)) as states:
+            return [state async for state in states][-1]
 
 
 def _single(search: requests.SearchRequest) -> requests.SearchRequest:

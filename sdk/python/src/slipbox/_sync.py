@@ -615,27 +615,33 @@ class Slipbox:
         return self._read(models.Job, (path("jobs", job, "cancel"), {}), None)
 
     def stream_job(self, job: str) -> Generator[models.Job, None]:
-        """Yields a job at once and after each change, until it has ended."""
-        build = self._built("GET", path("jobs", job, "events"), headers={"accept": "text/event-stream"})
-        with closing(self._events(build, repeatable=True)) as events:
-            for name, data in events:
-                if name == "job":
-                    yield models.Job.model_validate_json(data)
+        """Yields a job at once and after each change, until it has ended.
 
-    def wait_for_job(self, job: str) -> models.Job:
-        """Returns a job when it is done, failed, dead or cancelled. Follows it again when a stream breaks off."""
+        A stream that ends or breaks off before is opened again, until the gateway refuses or cannot be reached.
+        """
         while True:
+            build = self._built("GET", path("jobs", job, "events"), headers={"accept": "text/event-stream"})
             try:
-                with closing(self.stream_job(job)) as states:
-                    for state in states:
-                        if state.state in _wire.ENDED:
-                            return state
+                with closing(self._events(build, repeatable=True)) as events:
+                    for name, data in events:
+                        if name == "job":
+                            state = models.Job.model_validate_json(data)
+                            yield state
+                            if state.state in _wire.ENDED:
+                                return
             except ConnectionFailed:
                 pass
-            # The stream ended early. get_job tries as often as any request, and says when the gateway is away.
+            # get_job tries as often as any request, and says when the gateway is away.
             state = self.get_job(job)
             if state.state in _wire.ENDED:
-                return state
+                yield state
+                return
+            time.sleep(self._retry_wait)
+
+    def wait_for_job(self, job: str) -> models.Job:
+        """Returns a job when it is done, failed, dead or cancelled."""
+        with closing(self.stream_job(job)) as states:
+            return [state for state in states][-1]
 
 
 def _single(search: requests.SearchRequest) -> requests.SearchRequest:
