@@ -567,33 +567,38 @@ func (c *Client) CancelJob(ctx context.Context, job string) (Job, error) {
 // again, until the gateway refuses or cannot be reached.
 func (c *Client) StreamJob(ctx context.Context, job string) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
-		for {
-			for event, err := range c.events(ctx, request(http.MethodGet, nil, nil, "jobs", job, "events")) {
-				if _, lost := errors.AsType[*ConnectionError](err); lost {
-					break
-				}
-				var state Job
-				if err == nil {
-					if event.Name != "job" {
-						continue
-					}
-					err = json.Unmarshal(event.Data, &state)
-				}
-				if !yield(state, err) || err != nil || ended(state) {
-					return
-				}
-			}
+		for c.states(ctx, job, yield) {
 			// GetJob tries as often as any request, and says when the gateway is away.
 			state, err := c.GetJob(ctx, job)
 			if err == nil && !ended(state) {
-				if err = rest(ctx, c.retryWait); err == nil {
-					continue
-				}
+				err = rest(ctx, c.retryWait)
 			}
-			yield(state, err)
-			return
+			if err != nil || ended(state) {
+				yield(state, err)
+				return
+			}
 		}
 	}
+}
+
+// states yields the states of a job that one stream has. lost says that there may be more.
+func (c *Client) states(ctx context.Context, job string, yield func(Job, error) bool) (lost bool) {
+	for event, err := range c.events(ctx, request(http.MethodGet, nil, nil, "jobs", job, "events")) {
+		if _, lost := errors.AsType[*ConnectionError](err); lost {
+			return true
+		}
+		var state Job
+		if err == nil {
+			if event.Name != "job" {
+				continue
+			}
+			err = json.Unmarshal(event.Data, &state)
+		}
+		if !yield(state, err) || err != nil || ended(state) {
+			return false
+		}
+	}
+	return true
 }
 
 // WaitForJob returns a job when it has ended: done, failed, dead or canceled.

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	mathrand "math/rand/v2"
 	"net"
@@ -16,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 const (
@@ -47,7 +49,7 @@ type Client struct {
 	retryWait time.Duration
 }
 
-// New returns a client. It fails without a key.
+// New returns a client. It fails without a key, and with an address or a key that no request can have.
 func New(c Config) (*Client, error) {
 	client := &Client{
 		url: strings.TrimRight(cmp.Or(strings.TrimSpace(c.URL), strings.TrimSpace(os.Getenv("SLIPBOX_URL")), "http://127.0.0.1:8080"), "/"),
@@ -56,6 +58,12 @@ func New(c Config) (*Client, error) {
 	}
 	if client.key == "" {
 		return nil, errors.New("slipbox: no key: set Config.Key or SLIPBOX_KEY (gateway key create prints one)")
+	}
+	if address, err := url.Parse(client.url); err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+		return nil, fmt.Errorf("slipbox: the address of the gateway must begin with http:// or https://: %q", client.url)
+	}
+	if strings.ContainsFunc(client.key, unicode.IsControl) {
+		return nil, errors.New("slipbox: the key has a character that cannot be sent")
 	}
 	if client.http == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()

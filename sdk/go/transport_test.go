@@ -94,3 +94,18 @@ func TestEvents(t *testing.T) {
 		t.Errorf("a line without an end gives %v", last)
 	}
 }
+
+// What no request can be made of is refused before the first one, which would be tried again.
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	for _, config := range []slipbox.Config{
+		{URL: "localhost:8080", Key: "k"}, {URL: "127.0.0.1:8080", Key: "k"}, {URL: "ftp://host", Key: "k"}, {URL: "http://", Key: "k"}, {Key: "k\r\nX: y"},
+	} {
+		if _, err := slipbox.New(config); err == nil || strings.Contains(err.Error(), "X: y") {
+			t.Errorf("%+v: %v", config, err)
+		}
+	}
+	if _, err := slipbox.New(slipbox.Config{URL: "HTTPS://[::1]:8080/memory/", Key: " k\n"}); err != nil {
+		t.Error(err)
+	}
+}
