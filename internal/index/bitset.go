@@ -1,6 +1,9 @@
 package index
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // bitset is a set of row numbers. A number past its end is not in the set.
 type bitset []uint64
@@ -24,21 +27,53 @@ func (b bitset) each(yield func(i uint32)) {
 	}
 }
 
-// and returns the members of both sets.
-func (b bitset) and(o bitset) bitset {
-	out := make(bitset, len(b))
-	for i := range min(len(b), len(o)) {
-		out[i] = b[i] & o[i]
+// eachBack calls yield with every member in descending order.
+func (b bitset) eachBack(yield func(i uint32)) {
+	for w, word := range slices.Backward(b) {
+		for word != 0 {
+			top := 63 - bits.LeadingZeros64(word)
+			word &^= 1 << top
+			yield(uint32(w<<6 + top)) //nolint:gosec // row numbers fit 32 bits
+		}
 	}
-	return out
 }
 
-// without returns the members of a set that another does not have.
-func (b bitset) without(o bitset) bitset {
-	out := make(bitset, len(b))
-	copy(out, b)
-	for i := range min(len(b), len(o)) {
-		out[i] &^= o[i]
+// and keeps the members that another set has, too.
+func (b bitset) and(o bitset) {
+	n := min(len(b), len(o))
+	for i := range n {
+		b[i] &= o[i]
 	}
-	return out
+	clear(b[n:])
+}
+
+// or adds the members of another set, which is not longer.
+func (b bitset) or(o bitset) {
+	for i := range o {
+		b[i] |= o[i]
+	}
+}
+
+// without removes the members of another set.
+func (b bitset) without(o bitset) {
+	for i := range min(len(b), len(o)) {
+		b[i] &^= o[i]
+	}
+}
+
+// leaving makes a set what it leaves of another one, which has all of it.
+func (b bitset) leaving(o bitset) {
+	for i := range b {
+		b[i] = o[i] &^ b[i]
+	}
+}
+
+// isEmpty reports whether a set has no member.
+func (b bitset) isEmpty() bool {
+	for _, word := range b {
+		if word != 0 {
+			return false
+		}
+	}
+	return true
 }

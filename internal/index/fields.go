@@ -1,6 +1,8 @@
 package index
 
 import (
+	"bytes"
+	"cmp"
 	"time"
 	"unsafe"
 
@@ -30,6 +32,11 @@ func (e *entry) record() filter.Record {
 
 // at returns when the note of a row occurred.
 func (e *entry) at() time.Time { return time.UnixMicro(e.occurredAt).UTC() }
+
+// compareTime compares rows by when their notes occurred, then by their ids.
+func (e *entry) compareTime(o *entry) int {
+	return cmp.Or(cmp.Compare(e.occurredAt, o.occurredAt), bytes.Compare(e.note[:], o.note[:]))
+}
 
 // attributes returns the attributes of a row, which must not be changed.
 func (e *entry) attributes() map[string]any {

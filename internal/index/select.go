@@ -2,6 +2,7 @@ package index
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
@@ -106,13 +107,27 @@ func (v *View) Select(e filter.Expr) *Selection {
 	}
 	s := &Selection{rows: make([]bitset, len(v.layers))}
 	for i := range v.layers {
-		s.rows[i] = s.matching(&v.layers[i], e, v.layers[i].visible)
+		s.rows[i] = s.matching(&v.layers[i], e, rowSet{bitset: v.layers[i].visible}).bitset
 	}
 	return s
 }
 
-// matching returns those of some rows of a layer that match a filter. It does not change the given set, which may be the result.
-func (s *Selection) matching(l *layerView, e filter.Expr, of bitset) bitset {
+// rowSet is a set of rows. One that is not own belongs to others, and is not changed.
+type rowSet struct {
+	bitset
+	own bool
+}
+
+// ours returns the same set as one that may be changed.
+func (r rowSet) ours() rowSet {
+	if r.own {
+		return r
+	}
+	return rowSet{slices.Clone(r.bitset), true}
+}
+
+// matching returns those of some rows of a layer that match a filter. The given set is of no use afterwards if it is own.
+func (s *Selection) matching(l *layerView, e filter.Expr, of rowSet) rowSet {
 	switch e := e.(type) {
 	case filter.And:
 		for _, term := range e {
@@ -122,24 +137,31 @@ func (s *Selection) matching(l *layerView, e filter.Expr, of bitset) bitset {
 		}
 		return of
 	case filter.Or:
-		out, rest := newBitset(64*len(of)), of
+		out, rest := rowSet{newBitset(64 * len(of.bitset)), true}, of.ours()
 		for _, term := range e {
-			found := s.matching(l, term, rest)
-			rest = rest.without(found)
-			for i := range found {
-				out[i] |= found[i]
-			}
+			found := s.matching(l, term, rowSet{bitset: rest.bitset})
+			out.or(found.bitset)
+			rest.without(found.bitset)
 		}
 		return out
 	case filter.Not:
-		return of.without(s.matching(l, e.Term, of))
+		found := s.matching(l, e.Term, rowSet{bitset: of.bitset})
+		if !of.own && found.own {
+			found.leaving(of.bitset)
+			return found
+		}
+		of = of.ours()
+		of.without(found.bitset)
+		return of
 	case *filter.Leaf:
 		if all, compared, ok := l.data.conditions.matching(e, l.rows); ok {
 			s.Compared += compared
-			return of.and(all)
+			of = of.ours()
+			of.and(all)
+			return of
 		}
 	}
-	return s.comparing(l, of, e.Match)
+	return rowSet{s.comparing(l, of.bitset, e.Match), true}
 }
 
 // comparing returns those of some rows of a layer for whose records keep returns true.
@@ -161,9 +183,14 @@ func (v *View) Narrow(sel *Selection, among filter.Expr, keep func(*filter.Recor
 	out := &Selection{rows: make([]bitset, len(v.layers))}
 	for i := range v.layers {
 		l := &v.layers[i]
-		all := sel.rowsOf(i, l)
-		asked := out.matching(l, among, all)
-		out.rows[i] = all.without(asked.without(out.comparing(l, asked, keep)))
+		all := rowSet{bitset: sel.rowsOf(i, l)}
+		if asked := out.matching(l, among, all); !asked.isEmpty() {
+			asked = asked.ours()
+			asked.without(out.comparing(l, asked.bitset, keep))
+			all = all.ours()
+			all.without(asked.bitset)
+		}
+		out.rows[i] = all.bitset
 	}
 	if sel != nil {
 		out.Compared += sel.Compared
@@ -202,14 +229,29 @@ func (v *View) Each(sel *Selection, yield func(note ID, r *filter.Record)) {
 
 // IsEmpty reports whether a selection has no version.
 func (s *Selection) IsEmpty() bool {
-	for _, rows := range s.rows {
-		for _, word := range rows {
-			if word != 0 {
-				return false
+	return !slices.ContainsFunc(s.rows, func(rows bitset) bool { return !rows.isEmpty() })
+}
+
+// Newest returns up to n of the notes of a selection, those that occurred last first; of those of one time the last by id first.
+func (v *View) Newest(sel *Selection, n int) []ID {
+	newest := make([]*entry, 0, n+1)
+	for i := range v.layers {
+		l := &v.layers[i]
+		sel.rowsOf(i, l).eachBack(func(row uint32) {
+			e := &l.rows[row]
+			if len(newest) == n && (n == 0 || e.compareTime(newest[n-1]) <= 0) {
+				return
 			}
-		}
+			at, _ := slices.BinarySearchFunc(newest, e, func(a, b *entry) int { return b.compareTime(a) })
+			newest = slices.Insert(newest, at, e)
+			newest = newest[:min(len(newest), n)]
+		})
 	}
-	return true
+	out := make([]ID, len(newest))
+	for i, e := range newest {
+		out[i] = e.note
+	}
+	return out
 }
 
 // rowsOf returns the selected rows of a layer, a subset of the visible ones.

@@ -3,6 +3,7 @@
 package index
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -46,6 +47,19 @@ func selected(v *View, s *Selection) (out []ID) {
 	return out
 }
 
+// newest returns what View.Newest does, by sorting all.
+func newest(v *View, e filter.Expr, n int) (out []ID) {
+	var all []filter.Record
+	v.Each(v.Select(e), func(_ ID, rec *filter.Record) { all = append(all, *rec) })
+	slices.SortFunc(all, func(a, b filter.Record) int {
+		return cmp.Or(b.OccurredAt.Compare(a.OccurredAt), slices.Compare(b.ID[:], a.ID[:]))
+	})
+	for i := range all[:min(n, len(all))] {
+		out = append(out, all[i].ID)
+	}
+	return out
+}
+
 // A selection is the versions that the filter matches, in forks and at every revision, though what earlier ones have found is
 // used again.
 func TestSelectIsMatch(t *testing.T) {
@@ -74,6 +88,10 @@ func TestSelectIsMatch(t *testing.T) {
 			want := selected(v, v.SelectFunc(func(_ ID, _ int64, rec *filter.Record) bool { return e.Match(rec) }))
 			if got := selected(v, v.Select(e)); !slices.Equal(got, want) {
 				t.Fatalf("at %d, %#v: %v, want %v", at, e, got, want)
+			}
+			n := r.IntN(8)
+			if got, want := v.Newest(v.Select(e), n), newest(v, e, n); !slices.Equal(got, want) {
+				t.Fatalf("at %d, the newest %d of %#v: %v, want %v", at, n, e, got, want)
 			}
 			kept := func(rec *filter.Record) bool { return rec.Kind != "a" }
 			among := drawnFilter(r, 1)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/internal/index"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall/contexts"
 	"github.com/slipboxhq/slipbox/internal/search"
@@ -164,7 +165,7 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 	if err != nil {
 		return Context{}, err
 	}
-	found, err := r.Search(ctx, s, v, candidates)
+	found, searched, err := r.search(ctx, s, v, candidates)
 	if err != nil {
 		return Context{}, err
 	}
@@ -197,7 +198,7 @@ func (r *Service) Context(ctx context.Context, s tenant.Scope, v memory.View, q 
 			return Context{}, err
 		}
 	}
-	if err := r.addFixed(ctx, s, v, &rd, &q, &request); err != nil {
+	if err := r.addFixed(ctx, s, v, searched, &rd, &q, &request); err != nil {
 		return Context{}, err
 	}
 	building, built := r.spans.start(ctx, spanContext)
@@ -235,8 +236,8 @@ func withheld(found *Result, least *float64) string {
 
 // addFixed adds what a context shows whether or not it matches the query: the notes that the policy
 // pins and the newest messages, as far as they match the caller's filter. A policy without a reading
-// of its own has none.
-func (r *Service) addFixed(ctx context.Context, s tenant.Scope, v memory.View, rd *memory.Reading, q *ContextQuery, to *contexts.Request) error {
+// of its own has none. searched is the index of the view; nil: there is none.
+func (r *Service) addFixed(ctx context.Context, s tenant.Scope, v memory.View, searched *index.View, rd *memory.Reading, q *ContextQuery, to *contexts.Request) error {
 	if len(rd.Kinds) == 0 {
 		return nil
 	}
@@ -262,10 +263,28 @@ func (r *Service) addFixed(ctx context.Context, s tenant.Scope, v memory.View, r
 		return nil
 	}
 	var err error
-	to.Recent, err = r.listNotes(ctx, s, v, memory.NoteQuery{
-		Filter: q.Filter, Kinds: []memory.Kind{memory.KindMessage}, ByTime: true, Newest: true, Limit: rd.Recent,
-	})
+	to.Recent, err = r.newestMessages(ctx, s, v, searched, q.Filter, rd.Recent)
 	return err
+}
+
+// newestMessages returns the messages that occurred last, the last one first. The index knows which they are: the store passes all
+// versions of those that a filter hides.
+func (r *Service) newestMessages(
+	ctx context.Context, s tenant.Scope, v memory.View, searched *index.View, e filter.Expr, n int,
+) ([]memory.Note, error) {
+	if searched == nil || v.Of != nil {
+		return r.listNotes(ctx, s, v, memory.NoteQuery{
+			Filter: e, Kinds: []memory.Kind{memory.KindMessage}, ByTime: true, Newest: true, Limit: n,
+		})
+	}
+	newest := searched.Newest(r.counted(searched.Select(and(memory.OfKinds(memory.KindMessage), e))), n)
+	keys := make([]memory.Version, 0, len(newest))
+	for _, id := range newest {
+		if key, ok := visibleVersion(searched, &v, id); ok {
+			keys = append(keys, key)
+		}
+	}
+	return r.store.Versions(ctx, s, v, keys)
 }
 
 // Known returns the knowledge that each context of a collection shows: what its policy knows of the person. It is empty where the

@@ -1,6 +1,8 @@
 package recall_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +14,9 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // addBank adds a collection with the reading of a memory bank, and with the notes that it pins.
@@ -139,6 +143,51 @@ func TestContextFiltersFixedNotes(t *testing.T) {
 	for _, part := range out.Parts {
 		if part.Kind != "episodes" && part.Kind != "messages" || strings.Contains(part.Text, "user:") {
 			t.Errorf("%s", out.Text)
+		}
+	}
+}
+
+// listless refuses lists of messages by time.
+type listless struct{ memory.Reader }
+
+func (l listless) ListNotes(ctx context.Context, s tenant.Scope, v memory.View, q memory.NoteQuery) ([]memory.Note, error) {
+	if q.ByTime {
+		return nil, errors.New("messages are listed by time")
+	}
+	return l.Reader.ListNotes(ctx, s, v, q)
+}
+
+// The newest messages come from the index: in the store, versions of all that a filter hides would have to be passed. They are those
+// that the store lists, in forks and at earlier revisions, too.
+func TestContextTakesNewestFromTheIndex(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.addBank()
+	before := r.view(c).At
+	for i := range 4 {
+		r.addAt(c, memory.KindMessage, fmt.Sprintf("2026-05-0%d 08:00", 9-i), fmt.Sprintf("Message %d of the harbor.", i), map[string]any{"role": "user"})
+	}
+	fork := r.fork(c, &before)
+	r.addAt(fork, memory.KindMessage, "2026-05-05 08:00", "A fork has its own bread.", map[string]any{"role": "user"})
+	past, err := r.store.OpenView(t.Context(), r.all, c.ID.String(), memory.At{AsOf: &before})
+	r.noError(err)
+	r.recall, err = recall.New(recall.Deps{
+		Store: listless{r.store}, Embedders: r.embedder, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.clock,
+	}, recall.Config{})
+	r.noError(err)
+	t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
+	for name, v := range map[string]memory.View{"at the head": r.view(c), "of a fork": r.view(fork), "of the past": past} {
+		listed, err := r.store.ListNotes(t.Context(), r.all, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, ByTime: true, Newest: true, Limit: 3})
+		r.noError(err)
+		out, err := r.recall.Context(t.Context(), r.all, v, recall.ContextQuery{Text: "nothing of this", Mode: recall.Lexical})
+		r.noError(err)
+		for i := range listed {
+			if !strings.Contains(out.Text, listed[i].Content) {
+				t.Errorf("%s: %q is not in %s", name, listed[i].Content, out.Text)
+			}
+		}
+		if n := len(out.Notes); len(listed) != 3 || n != 3+3 { // and what is pinned
+			t.Errorf("%s: %d notes are shown, %d listed", name, n, len(listed))
 		}
 	}
 }

@@ -83,9 +83,15 @@ func (s scratch) release() {
 // words alone answer in hybrid mode, and Result.Degraded is set; in vector mode the failure is
 // returned.
 func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Query) (Result, error) {
+	out, _, err := r.search(ctx, s, v, q)
+	return out, err
+}
+
+// search is Search. It also returns the index that answered; nil if the store did.
+func (r *Service) search(ctx context.Context, s tenant.Scope, v memory.View, q Query) (out Result, of *index.View, err error) {
 	start := time.Now()
 	if err := checkRead(s, &v); err != nil {
-		return Result{}, err
+		return out, nil, err
 	}
 	q.Filter = filter.InZone(q.Filter, v.Zone())
 	var rd memory.Reading
@@ -98,7 +104,7 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	}
 	words, err := q.check(r.judge != nil, r.reranker != nil)
 	if err != nil {
-		return Result{}, err
+		return out, nil, err
 	}
 	sr := &searchRun{
 		service: r, scope: s, view: v, q: q, words: words, mode: q.Mode, exchanges: rd.PieceChars > 0 && !q.Halves,
@@ -109,33 +115,33 @@ func (r *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, q Q
 	defer func() { sr.scratch.release() }()
 	hits, err := sr.run(ctx)
 	if err != nil {
-		return Result{}, err
+		return out, nil, err
 	}
 	if q.AutoK {
 		hits = hits[:search.Leading(hits[:min(len(hits), sr.q.K)])]
 	}
 	beside, err := sr.findExchanges(ctx, hits)
 	if err != nil {
-		return Result{}, err
+		return out, nil, err
 	}
 	hits = beside.merge(hits)
 	if hits, err = sr.together(ctx, hits); err != nil {
-		return Result{}, err
+		return out, nil, err
 	}
 	hits = hits[:min(len(hits), sr.q.K)]
-	out := Result{Revision: v.At, Mode: q.Mode, Answerable: sr.answerable}
+	out = Result{Revision: v.At, Mode: q.Mode, Answerable: sr.answerable}
 	if sr.mode != Vector {
 		out.Profile = sr.usedProfile
 	}
 	if out.Hits, err = sr.toHits(ctx, hits, beside); err != nil {
-		return Result{}, err
+		return Result{}, nil, err
 	}
 	out.Degraded = sr.degraded
 	if !q.Internal {
 		r.countShown(ctx, s, &v, &rd, sr.shown(out.Hits))
 	}
 	out.Took = time.Since(start)
-	return out, nil
+	return out, sr.index, nil
 }
 
 // shown returns the versions of the notes that hits show.

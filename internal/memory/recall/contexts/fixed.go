@@ -79,7 +79,9 @@ func (p *packer) placeFixed(r *Request) error {
 // fitFixed adds as much of a fixed note as keeps the used tokens within limit: all of it, its best
 // passages, or its beginning.
 func (p *packer) fitFixed(it *item, limit int) error {
-	it.passages.rank(p.query, nil)
+	if it.passages.ranked == nil { // it may be placed again, with more room
+		it.passages.rank(p.query, nil)
+	}
 	if len(it.passages.spans) == 0 {
 		return nil
 	}
