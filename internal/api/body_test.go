@@ -14,7 +14,6 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
@@ -330,27 +329,6 @@ func TestBulkOfShortNotes(t *testing.T) {
 	scan, err := scanJSON(t.Context(), []byte(notes[:strings.IndexByte(notes, '\n')]), 0)
 	if cost := scan.cost * memory.MaxBulkLines; err != nil || cost > bulkBudget([]byte(notes), memory.MaxBulkLines) {
 		t.Errorf("short notes cost %d: %v", cost, err)
-	}
-}
-
-func BenchmarkBody(b *testing.B) {
-	doc, err := sharedDocument()
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, n := range []int{10 << 10, 60 << 10} {
-		raw, err := json.Marshal(wire.NoteInput{Content: strings.Repeat("tide ", n/5)})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := checkBody(b.Context(), doc.operations["createNote"].checks().body, raw); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
 

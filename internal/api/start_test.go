@@ -120,25 +120,3 @@ func sameJSON(t *testing.T, at string, got, want any) {
 		t.Errorf("%s:\n%s\nnot\n%s", at, a, b)
 	}
 }
-
-// BenchmarkContract is what a start does with the contract before the first request, and an add with its part.
-func BenchmarkContract(b *testing.B) {
-	b.Run("start", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := loadDocument(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("add", func(b *testing.B) {
-		for b.Loop() {
-			d, err := loadDocument()
-			if err != nil {
-				b.Fatal(err)
-			}
-			if d.operations["createNote"].checks().body == nil {
-				b.Fatal("no body")
-			}
-		}
-	})
-}

@@ -43,20 +43,6 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-func BenchmarkTokenizer(b *testing.B) {
-	for _, m := range []*Model{MiniLM, E5} {
-		v := openModel(b, m).vocab
-		for name, text := range map[string]string{"talk": strings.Repeat(sentence+" Où est l'été? ", 5), "a long word": strings.Repeat("0a1b2c3d", 8<<10)} {
-			b.Run(m.Name+"/"+name, func(b *testing.B) {
-				b.SetBytes(int64(len(text)))
-				for b.Loop() {
-					v.tokenize(text, false)
-				}
-			})
-		}
-	}
-}
-
 func BenchmarkOpen(b *testing.B) {
 	dir := modelDir(b, MiniLM)
 	for b.Loop() {

@@ -122,16 +122,3 @@ func TestBytesMatchTheHeap(t *testing.T) { //nolint:paralleltest // the heap is 
 		})
 	}
 }
-
-// BenchmarkLayerBytes measures what a note costs in memory.
-func BenchmarkLayerBytes(b *testing.B) {
-	for name, s := range shapes {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				l, held := s.load(b)
-				b.ReportMetric(float64(held)/float64(s.notes), "bytes/note")
-				b.ReportMetric(float64(l.Bytes())/float64(s.notes), "said/note")
-			}
-		})
-	}
-}

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -43,23 +42,6 @@ func TestEveryCodeKernelAgrees(t *testing.T) {
 					t.Errorf("%s, %d codes, %d rows: %v, want %v", name, stride, rows, got, want)
 				}
 			}
-		}
-	}
-}
-
-func BenchmarkCodeKernels(b *testing.B) {
-	const stride, rows = 384, chunk
-	q, codes, out := make([]int16, stride), make([]byte, stride*rows*1000), make([]int32, rows)
-	for name, kernel := range codeKernels() {
-		for _, chunks := range []int{4, 1000} { // in the cache of a core, and beyond it
-			b.Run(fmt.Sprintf("%s/%d", name, chunks*rows), func(b *testing.B) {
-				b.SetBytes(stride * rows)
-				n := 0
-				for b.Loop() {
-					kernel(&q[0], &codes[n*stride*rows], stride, rows, &out[0])
-					n = (n + 1) % chunks
-				}
-			})
 		}
 	}
 }

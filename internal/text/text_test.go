@@ -489,14 +489,6 @@ func FuzzAnalyze(f *testing.F) {
 	})
 }
 
-func BenchmarkTerms(b *testing.B) {
-	s := strings.Repeat("Melanie is planning a camping trip to the mountains with her family. ", 4)
-	b.SetBytes(int64(len(s)))
-	for b.Loop() {
-		Terms(s)
-	}
-}
-
 // TestNormalize: texts that say the same in other signs are one text. A vowel that is a mark, an emoji and a sign of a number
 // make another text.
 func TestNormalize(t *testing.T) {

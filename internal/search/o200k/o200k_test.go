@@ -128,11 +128,3 @@ func BenchmarkCount(b *testing.B) {
 		})
 	}
 }
-
-func BenchmarkLoad(b *testing.B) {
-	for b.Loop() {
-		if _, err := loadRanks(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
