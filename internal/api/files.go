@@ -149,7 +149,7 @@ func (h *core) uploadFile(c *gin.Context) error {
 	if err != nil || params["boundary"] == "" {
 		return fault.New(fault.Malformed, "the body must be a form (multipart/form-data) with a file in the field \"file\"")
 	}
-	body := newUpload(c, uploadStall)
+	body := newUpload(c)
 	form := multipart.NewReader(body, params["boundary"])
 	for {
 		part, err := form.NextPart()

@@ -93,7 +93,7 @@ func receive(c *gin.Context) (*transfer.Source, error) {
 		return nil, fault.Wrap(err, fault.StorageFull, "there is no room for the file")
 	}
 	removed := os.Remove(f.Name())
-	body := newUpload(c, uploadStall)
+	body := newUpload(c)
 	n, err := io.Copy(f, body)
 	switch {
 	case body.err != nil:

@@ -15,7 +15,7 @@ import (
 
 // importNotes passes the body on while it arrives, without buffering it.
 func (h *core) importNotes(c *gin.Context, ref string) error {
-	body := newUpload(c, uploadStall)
+	body := newUpload(c)
 	job, err := h.Imports.Start(c.Request.Context(), scope(c), ref, body)
 	switch {
 	case body.err != nil:
@@ -39,20 +39,18 @@ const (
 type uploadReader struct {
 	r       io.Reader
 	control *http.ResponseController
-	stall   time.Duration // how long it may pause
 	read    int64
 	waited  time.Duration // for the client
 	err     error
 }
 
-// newUpload reads the body of a request that may pause so long.
-func newUpload(c *gin.Context, stall time.Duration) *uploadReader {
-	return &uploadReader{r: c.Request.Body, control: http.NewResponseController(c.Writer), stall: stall}
+func newUpload(c *gin.Context) *uploadReader {
+	return &uploadReader{r: c.Request.Body, control: http.NewResponseController(c.Writer)}
 }
 
 // patience is how long the next read may wait.
 func (u *uploadReader) patience() time.Duration {
-	return min(u.stall, u.stall+time.Duration(u.read)*time.Second/uploadRate-u.waited)
+	return min(uploadStall, uploadStall+time.Duration(u.read)*time.Second/uploadRate-u.waited)
 }
 
 // Read reads the body.

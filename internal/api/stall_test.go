@@ -92,7 +92,7 @@ func TestPatienceWithUploads(t *testing.T) {
 		{1 << 20, 10 * time.Minute, uploadStall},
 		{1 << 20, 18 * time.Minute, 4 * time.Second},
 	} {
-		u := uploadReader{read: tt.read, waited: tt.waited, stall: uploadStall}
+		u := uploadReader{read: tt.read, waited: tt.waited}
 		if got := u.patience(); max(0, got).Round(time.Second) != tt.want {
 			t.Errorf("%d bytes in %s: %s, want %s", tt.read, tt.waited, got, tt.want)
 		}
@@ -108,7 +108,7 @@ func TestTricklingUpload(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, DefaultConfig(), map[string]handler{"importNotes": func(c *gin.Context) error {
-				body := newUpload(c, uploadStall)
+				body := newUpload(c)
 				if _, err := io.Copy(io.Discard, body); err != nil {
 					return bodyError(body.err)
 				}
@@ -270,7 +270,7 @@ func listen(t *testing.T, b bench) wires {
 	t.Helper()
 	w := make(wires)
 	var open sync.WaitGroup
-	srv := &http.Server{Handler: b, ConnState: func(_ net.Conn, now http.ConnState) { //nolint:gosec // requests of the test
+	srv := &http.Server{Handler: b, ConnState: func(_ net.Conn, now http.ConnState) {
 		switch now {
 		case http.StateNew:
 			open.Add(1)

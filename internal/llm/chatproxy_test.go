@@ -178,10 +178,14 @@ func TestTalkNeedsAModel(t *testing.T) {
 // Long answers of one caller are not retried, and do not block the endpoint for others.
 func TestTalkIsPatient(t *testing.T) {
 	t.Parallel()
-	srv, m := llmtest.New(t), &meter{}
+	inBubble(t, talkPatiently)
+}
+
+func talkPatiently(t *testing.T, f *fixture) {
+	t.Helper()
+	srv := f.srv
 	srv.Script("", llmtest.Hang(), llmtest.Hang(), llmtest.Hang(), llmtest.Text("hi"))
-	// The last answer needs far less, also on a busy machine.
-	proxy := newChatProxy(t, srv, llm.Deps{Meter: m}, func(c *llm.Config) { c.Timeout, c.BreakerFailures = 2*time.Second, 2 })
+	proxy := newChatProxy(t, srv, f.deps, func(c *llm.Config) { c.BreakerFailures = 2 })
 	for range 3 {
 		if _, err := said(t.Context(), t, proxy, hello); !fault.Is(err, fault.Timeout) {
 			t.Fatal(err)

@@ -384,8 +384,11 @@ func TestRetry(t *testing.T) {
 // A hanging endpoint is asked again after the timeout of one request.
 func TestHangingEndpointIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	f := setup(t)
-	f.cfg.Timeout = time.Second // long enough for a busy machine to send the request
+	inBubble(t, hangTwice)
+}
+
+func hangTwice(t *testing.T, f *fixture) {
+	t.Helper()
 	f.cfg.MaxTries = 2
 	m := f.model(t)
 	f.srv.Script("analyze", llmtest.Hang(), llmtest.Hang())

@@ -16,7 +16,7 @@ import (
 )
 
 // reranking returns a reranker of an endpoint that answers as told, and the number of requests that it got.
-func reranking(t *testing.T, answer http.HandlerFunc) (*Reranker, *atomic.Int64) {
+func reranking(t *testing.T, within time.Duration, answer http.HandlerFunc) (*Reranker, *atomic.Int64) {
 	t.Helper()
 	asked := &atomic.Int64{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -24,7 +24,7 @@ func reranking(t *testing.T, answer http.HandlerFunc) (*Reranker, *atomic.Int64)
 		answer(w, r)
 	}))
 	t.Cleanup(server.Close)
-	cfg := Config{RerankURL: server.URL + "/v2/rerank", RerankModel: "rerank-1", RerankAPIKey: "k", RerankTimeout: 2 * time.Second}
+	cfg := Config{RerankURL: server.URL + "/v2/rerank", RerankModel: "rerank-1", RerankAPIKey: "k", RerankTimeout: within}
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func reranking(t *testing.T, answer http.HandlerFunc) (*Reranker, *atomic.Int64)
 func TestReranker(t *testing.T) {
 	t.Parallel()
 	scope := grant.Job(uuid.New(), uuid.Nil)
-	ranker, _ := reranking(t, func(w http.ResponseWriter, r *http.Request) {
+	ranker, _ := reranking(t, time.Minute, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var got map[string]any
 		if err := json.Unmarshal(body, &got); err != nil || r.Method != http.MethodPost || r.URL.Path != "/v2/rerank" || r.Header.Get("Authorization") != "Bearer k" ||
@@ -77,7 +77,11 @@ func TestRerankerFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ranker, asked := reranking(t, answer)
+			within := time.Minute
+			if name == "silence" {
+				within = time.Second
+			}
+			ranker, asked := reranking(t, within, answer)
 			if scores, err := ranker.Rerank(t.Context(), scope, "tea?", []string{"a", "b"}); err == nil {
 				t.Errorf("got %v", scores)
 			}
@@ -86,7 +90,7 @@ func TestRerankerFails(t *testing.T) {
 			}
 		})
 	}
-	ranker, asked := reranking(t, say(500, ""))
+	ranker, asked := reranking(t, time.Minute, say(500, ""))
 	for range 20 {
 		_, _ = ranker.Rerank(t.Context(), scope, "tea?", []string{"a"})
 	}

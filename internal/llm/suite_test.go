@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -75,7 +76,21 @@ type fixture struct {
 // setup returns a fake endpoint and a Config for it with short timeouts.
 func setup(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{srv: llmtest.New(t), meter: &meter{}, log: &buffer{}}
+	return setupOf(llmtest.New(t))
+}
+
+// inBubble runs a test in a bubble of time, whose endpoint has no connections.
+func inBubble(t *testing.T, test func(t *testing.T, f *fixture)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f := setupOf(llmtest.Unconnected())
+		f.deps.Transport = f.srv
+		test(t, f)
+	})
+}
+
+func setupOf(srv *llmtest.Server) *fixture {
+	f := &fixture{srv: srv, meter: &meter{}, log: &buffer{}}
 	f.scope = grant.Scope(uuid.New(), uuid.Nil, "test")
 	f.cfg = llm.Config{
 		Provider: llm.ProviderOpenAI, BaseURL: f.srv.URL(), Model: "fake", APIKey: secret,

@@ -38,7 +38,8 @@ const Tool = "tool"
 //
 // All methods may be called while requests run.
 type Server struct {
-	http   *httptest.Server
+	mux    *http.ServeMux
+	http   *httptest.Server // nil: there is RoundTrip alone
 	closed chan struct{}
 	once   sync.Once
 
@@ -71,18 +72,35 @@ func New(tb testing.TB) *Server {
 
 // Start starts a server. The caller must close it.
 func Start() *Server {
+	s := Unconnected()
+	s.http = httptest.NewServer(s.mux)
+	return s
+}
+
+// Unconnected returns a server that listens nowhere. It is a client's transport, so that a test in a bubble of testing/synctest waits
+// by the clock of the bubble.
+func Unconnected() *Server {
 	s := &Server{
+		mux:    http.NewServeMux(),
 		closed: make(chan struct{}), scripts: map[string][]Reply{}, handlers: map[string]func(Request) Reply{},
 		refused: map[string]bool{}, images: map[string]string{}, dim: 1536,
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", s.serve)
-	mux.HandleFunc("POST /v1/embeddings", s.serve)
-	mux.HandleFunc("GET /v1/models", s.models)
-	mux.HandleFunc("GET /api/tags", s.tags)
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "Ollama is running") })
-	s.http = httptest.NewServer(mux)
+	s.mux.HandleFunc("POST /v1/chat/completions", s.serve)
+	s.mux.HandleFunc("POST /v1/embeddings", s.serve)
+	s.mux.HandleFunc("GET /v1/models", s.models)
+	s.mux.HandleFunc("GET /api/tags", s.tags)
+	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "Ollama is running") })
 	return s
+}
+
+// RoundTrip answers a request without a connection.
+func (s *Server) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	s.mux.ServeHTTP(w, r) // what hangs ends with the request
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return w.Result(), nil
 }
 
 // Close ends hanging requests and stops listening: later connections are refused.
@@ -95,7 +113,12 @@ func (s *Server) Close() {
 }
 
 // URL returns the base URL of the OpenAI API, with its /v1.
-func (s *Server) URL() string { return s.http.URL + "/v1" }
+func (s *Server) URL() string {
+	if s.http == nil {
+		return "http://model.test/v1"
+	}
+	return s.http.URL + "/v1"
+}
 
 // OllamaURL returns the address in the form of Ollama's own tools.
 func (s *Server) OllamaURL() string { return s.http.URL }
