@@ -128,7 +128,7 @@ func TestKill(t *testing.T) {
 // waitIdle waits until no job is queued or running.
 func waitIdle(t *testing.T, p *process, key string) {
 	t.Helper()
-	deadline := time.After(2 * time.Minute)
+	deadline := time.After(5 * time.Minute)
 	for {
 		open := 0
 		for _, state := range []string{"queued", "running"} {
@@ -139,7 +139,7 @@ func waitIdle(t *testing.T, p *process, key string) {
 		}
 		select {
 		case <-deadline:
-			t.Fatalf("%d jobs or more were still open after two minutes\n%s", open, p.Stderr)
+			t.Fatalf("%d jobs or more were still open after five minutes\n%s", open, p.Stderr)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
