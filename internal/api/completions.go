@@ -20,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
+	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -42,7 +43,9 @@ func (h *core) complete(c *gin.Context, ask func(context.Context, tenant.Scope, 
 	}
 	defer leave()
 	ctx := c.Request.Context()
-	done, err := ask(ctx, scope(c), h.namedCollection(c), rawBody(c))
+	find, planned := h.namedCollection(c)
+	defer planned()
+	done, err := ask(ctx, scope(c), find, rawBody(c))
 	if refused, ok := errors.AsType[*chat.Refused](err); ok {
 		// A refusal of the endpoint is passed on unchanged.
 		c.Data(refused.Status, valueOr(wire.Optional(refused.ContentType), mediaJSON), refused.Body)
@@ -87,8 +90,10 @@ func (h *core) complete(c *gin.Context, ask func(context.Context, tenant.Scope, 
 const headerExternal = "Slipbox-External"
 
 // namedCollection returns what finds the collection of a request in one of OpenAI's forms: the headers name it, or
-// else the name of the model does. A name has no =, so that one with it is the ids of an application.
-func (h *core) namedCollection(c *gin.Context) chat.Find {
+// else the name of the model does. A name has no =, so that one with it is the ids of an application. done is called when nothing more
+// is written.
+func (h *core) namedCollection(c *gin.Context) (find chat.Find, done func()) {
+	end := func() {}
 	return func(named string) (string, error) {
 		ref, ids, policy := c.GetHeader("Slipbox-Collection"), c.GetHeader(headerExternal), c.GetHeader(headerCreate)
 		from := headerExternal
@@ -100,28 +105,22 @@ func (h *core) namedCollection(c *gin.Context) chat.Find {
 		case ref == "":
 			ref = named
 		}
-		if policy != "" {
-			if err := tenant.Check(scope(c), tenant.CollectionsWrite); err != nil {
+		home := notes.Home{Name: ref}
+		switch own := memory.External(scope(c).Limit()); {
+		case ids != "":
+			var err error
+			if home.External, err = readExternal(from, ids); err != nil {
 				return "", err
 			}
-		}
-		if own := memory.External(scope(c).Limit()); ref == "" && ids == "" && !own.IsZero() { // the memory that the key is for
-			found, err := h.findExternal(c, own, policy, nil)
-			return found.String(), err
-		}
-		if ids == "" {
-			if policy != "" {
-				return "", fault.InvalidField(headerCreate, "creates a collection only where ids of the application name it, as in %s: user=nora", headerExternal)
-			}
+		case ref == "" && !own.IsZero():
+			home.External = own // the memory that the key is for
+		case ref == "" || policy == "":
 			return ref, nil
 		}
-		e, err := readExternal(from, ids)
-		if err != nil {
-			return "", err
-		}
-		found, err := h.findExternal(c, e, policy, nil)
-		return found.String(), err
-	}
+		found, done, err := h.findHome(c, home, policy, false)
+		end = done
+		return found.ID.String(), err
+	}, func() { end() }
 }
 
 // readExternal reads the ids of an application that have the form of a query. from is the header or field that has them.

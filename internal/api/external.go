@@ -114,97 +114,56 @@ func (h *core) ofCollection(op *operation, next handler) handler {
 func (h *core) findsExternal(op *operation, next handler) handler {
 	return func(c *gin.Context) error {
 		e, given := c.Get(keyExternal)
+		ids, _ := e.(memory.External)
 		policy := c.GetHeader(headerCreate)
-		if policy != "" && !op.creates() {
+		if !op.creates() {
 			policy = ""
 		}
-		if policy != "" {
-			if err := tenant.Check(scope(c), tenant.CollectionsWrite); err != nil {
-				return err
-			}
-			if !given {
-				return fault.InvalidField(headerCreate, "creates a collection only where the path is /v1/collections/by")
-			}
-		}
-		if !given {
+		if !given && policy == "" {
 			return next(c)
 		}
-		ids, _ := e.(memory.External)
-		found, err := h.findExternal(c, ids, policy, h.firstWrite(c, op))
+		home := notes.Home{External: ids}
+		if !given {
+			home.Name = c.Param("collection")
+			if ref, err := pathRef(c, "collection"); err == nil {
+				home.Name = ref // else it is refused as a name
+			}
+		}
+		found, done, err := h.findHome(c, home, policy, op.scope == tenant.NotesRead && op.id != "chat")
+		defer done()
 		if err != nil {
 			return err
 		}
-		nameCollection(c, found)
+		nameCollection(c, found.ID, given)
 		return next(c)
 	}
 }
 
-// firstWrite returns what checks a request before it creates its collection: a request that is refused creates none. nil: nothing is
-// checked.
-func (h *core) firstWrite(c *gin.Context, op *operation) func(*memory.Collection) error {
-	ctx, s := c.Request.Context(), scope(c)
-	return func(made *memory.Collection) error {
-		if op.id == "chat" {
-			body, err := bind[wire.ChatRequest](c)
-			if err != nil {
-				return err
-			}
-			q, err := h.question(&body)
-			if err != nil {
-				return err
-			}
-			return h.Chat.Check(&q)
-		}
-		if op.scope != tenant.NotesWrite {
-			return nil
-		}
-		if err := h.Notes.CheckFirst(ctx, s, made); err != nil {
-			return err
-		}
-		switch op.id {
-		case "createNote":
-			body, err := bind[wire.NoteInput](c)
-			if err != nil {
-				return err
-			}
-			in, err := newNote(&body)
-			if err != nil {
-				return err
-			}
-			return h.Notes.CheckNote(ctx, s, made, in)
-		case "addMessages":
-			in, read, err := h.messagesOf(c)
-			if err != nil {
-				return err
-			}
-			return read.renameFields(h.Notes.CheckMessages(ctx, s, made, in))
-		}
-		return nil
-	}
-}
-
-// findExternal returns the id of the collection with these ids of an application. With a policy it is created when
-// there is none, unless first refuses it.
-func (h *core) findExternal(c *gin.Context, e memory.External, policy string, first func(*memory.Collection) error) (uuid.UUID, error) {
+// findHome returns the collection that is called so. With a policy it is planned when there is none, until done is called, so that what
+// is written creates it: a request that is refused creates none. With read, reading creates it, too.
+func (h *core) findHome(c *gin.Context, home notes.Home, policy string, read bool) (found memory.Collection, done func(), err error) {
 	ctx, s := c.Request.Context(), scope(c)
 	if policy == "" {
-		found, err := h.Collections.ByExternal(ctx, s, e)
-		return found.ID, err
+		found, err = h.Collections.ByExternal(ctx, s, home.External)
+		return found, func() {}, err
 	}
-	found, err := h.Collections.Ensure(ctx, s, e, policy, first)
+	found, done, err = h.Collections.Plan(ctx, s, home, policy, read)
 	if f := normalize(err); err != nil && len(f.Fields) == 1 && f.Fields[0].Field == "policy" {
 		err = fault.InvalidField(headerCreate, "%s", f.Fields[0].Reason)
 	}
-	return found.ID, err
+	return found, done, err
 }
 
 // nameCollection writes the id of a collection into the path of a request, so that it is the same request as one that
-// names the collection by its id, also for an idempotency key.
-func nameCollection(c *gin.Context, id uuid.UUID) {
+// names the collection by its id, also for an idempotency key. One that names it by its name does so there again.
+func nameCollection(c *gin.Context, id uuid.UUID, external bool) {
 	for i := range c.Params {
 		if c.Params[i].Key == "collection" {
 			c.Params[i].Value = id.String()
 		}
+	}
+	if !external {
+		return
 	}
 	const prefix = "/v1/collections/"
 	changeURL(c, func(u *url.URL) {

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -170,7 +171,7 @@ func TestCreateOnFirstUse(t *testing.T) {
 		}
 		b.Call(t, "bob", "POST", target, body).Want(http.StatusNotFound)
 		b.Call(t, "bob", "POST", target, body, headerCreate, "mem0").Refused(http.StatusConflict, fault.Exists, "external")
-		b.Call(t, "ada", "POST", "/v1/collections/none/"+path, body, headerCreate, "mem0").Refused(http.StatusUnprocessableEntity, fault.Invalid, headerCreate)
+		b.Call(t, "ada", "POST", "/v1/collections/"+uuid.NewString()+"/"+path, body, headerCreate, "mem0").Want(http.StatusNotFound)
 		b.Call(t, "ada", "POST", target, body, headerCreate, "none such").Refused(http.StatusUnprocessableEntity, fault.Invalid, headerCreate)
 	}
 	for _, user := range []string{"notes", "new"} {
@@ -182,42 +183,93 @@ func TestCreateOnFirstUse(t *testing.T) {
 	}
 }
 
-// TestRefusedFirstUse: a request that is refused creates no collection.
+// TestRefusedFirstUse: a request that is refused creates no collection, at any door and by any name; one that is not does.
 func TestRefusedFirstUse(t *testing.T) {
 	t.Parallel()
 	b := apptest.New(t)
 	one := b.Scopes["one"].Scope
 	b.Scopes["maker"] = auth.Principal{Scope: grant.Scope(one.Tenant(), uuid.Nil, "key:maker", tenant.NotesRead, tenant.NotesWrite, tenant.CollectionsWrite)}
+	const json, lines = "application/json", "application/x-ndjson"
+	form := func(name, text string) string {
+		return "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name + "\"\r\n\r\n" + text + "\r\n--x--\r\n"
+	}
+	const forms = "multipart/form-data; boundary=x"
+	talk := `{"messages":[{"role":"user","content":"Hello."}]}`
 	for _, c := range []struct {
-		credential, path, body string
-		status                 int
+		credential, path, media, body string
+		status                        int
 	}{
-		{"maker", "notes", `{"content":"x"}`, http.StatusForbidden},
-		{"maker", "notes/bulk", `{"content":"x"}`, http.StatusForbidden},
-		{"maker", "messages", `{"messages":[{"role":"user","content":"Hello."}]}`, http.StatusForbidden},
-		{"one", "notes", `{"content":" "}`, http.StatusUnprocessableEntity},
-		{"one", "notes", `{"content":"x","expires_at":"2001-01-01T00:00:00Z"}`, http.StatusUnprocessableEntity},
-		{"one", "messages", `{"messages":[{"role":"user","content":" "}]}`, http.StatusUnprocessableEntity},
-		{"one", "messages", `{"messages":[{"id":"a","content":"x"},{"id":"a","content":"y"}]}`, http.StatusUnprocessableEntity},
-		{"one", "chat", `{}`, http.StatusUnprocessableEntity},
-		{"one", "chat", `{"message":" "}`, http.StatusUnprocessableEntity},
-		{"one", "chat", `{"message":"x","model":"gpt-99"}`, http.StatusUnprocessableEntity},
+		{"maker", "notes", json, `{"content":"x"}`, 403},
+		{"maker", "notes/bulk", lines, `{"content":"x"}`, 403},
+		{"maker", "messages", json, talk, 403},
+		{"maker", "files", forms, form("a.txt", "Hello."), 403},
+		{"maker", "import", lines, `{"content":"x"}`, 403},
+		{"maker", "history", "application/octet-stream", talk, 403},
+		{"writer", "notes", json, `{"content":"x"}`, 403},
+		{"reader", "search", json, `{"query":"x"}`, 403},
+		{"one", "notes", json, `{"content":"` + strings.Repeat("x", 2<<20) + `"}`, 413},
+		{"one", "messages", json, `{"messages":[{"content":"` + strings.Repeat("x", 8<<20) + `"}]}`, 413},
+		{"one", "notes", "text/plain", "x", 415},
+		{"one", "import", "text/plain", "x", 415},
+		{"one", "files", forms, form("a.bin", "\x00\x01\x02\xff"), 415},
+		{"one", "notes", json, `{"content":" "}`, 422},
+		{"one", "notes", json, `{"content":"x","expires_at":"2001-01-01T00:00:00Z"}`, 422},
+		{"one", "messages", json, `{"messages":[{"role":"user","content":" "}]}`, 422},
+		{"one", "messages", json, `{"messages":[{"id":"a","content":"x"},{"id":"a","content":"y"}]}`, 422},
+		{"one", "notes/bulk", lines, `{"content":" "}`, 200}, // no line is written
+		{"one", "files", forms, form("a.txt", ""), 422},
+		{"one", "files", forms, "--x--\r\n", 422},
+		{"one", "history", "application/octet-stream", "nothing that is known", 422},
+		{"one", "chat", json, `{}`, 422},
+		{"one", "chat", json, `{"message":" "}`, 422},
+		{"one", "chat", json, `{"message":"x","model":"gpt-99"}`, 422},
+		{"one", "chat", json, `{"message":"x","remember":false}`, 200}, // nothing is written
+		{"one", "search", json, `{"query":"x","filter":{"field":"color","op":"eq","value":1}}`, 422},
+		{"one", "context", json, `{"query":"x","filter":{"field":"color","op":"eq","value":1}}`, 422},
 	} {
-		if got := b.Call(t, c.credential, "POST", "/v1/collections/by/"+c.path+noraQuery, c.body, headerCreate, "mem0"); got.Code != c.status {
-			t.Errorf("%s %s: %d %s", c.path, c.body, got.Code, got.Body)
-		}
-		if got := b.Call(t, "one", "GET", "/v1/collections/by"+noraQuery, ""); got.Code != http.StatusNotFound {
-			t.Fatalf("%s %s created %s", c.path, c.body, got.Body)
+		for _, home := range []string{"by/" + c.path + noraQuery, "nora/" + c.path} {
+			if got := b.Call(t, c.credential, "POST", "/v1/collections/"+home, c.body, headerCreate, "mem0", "Content-Type", c.media); got.Code != c.status {
+				t.Errorf("%s %s %.60s: %d %s", c.credential, home, c.body, got.Code, got.Body)
+			}
 		}
 	}
-	b.Call(t, "one", "POST", "/v1/chat/completions", `{"model":"gpt-99@user=nora","messages":[{"role":"user","content":"Hello."}]}`, headerCreate, "mem0").Want(http.StatusNotFound)
+	for path, said := range map[string]string{"chat/completions": talk[1:], "responses": `"input":"Hello."}`} {
+		ask := func(model string) string { return `{"model":"` + model + `",` + said }
+		for _, model := range []string{"gpt-99@user=nora", "gpt-99@nora"} {
+			b.Call(t, "one", "POST", "/v1/"+path, ask(model), headerCreate, "mem0").Want(http.StatusNotFound)
+		}
+		b.Call(t, "writer", "POST", "/v1/"+path, ask("slipbox@nora"), headerCreate, "mem0").Want(http.StatusForbidden)
+	}
 	if got := callMem0(t, b, "maker", "POST", "/v1/memories/", `{"user_id":"nora","messages":[{"role":"user","content":"Hello."}]}`); got.Code != http.StatusForbidden {
 		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	url := listen(t, b)
+	for _, home := range []map[string]any{{"collection": "nora"}, {"external": map[string]any{"user": "nora"}}} {
+		for credential, more := range map[string]map[string]any{"maker": {"content": "x"}, "one": {"content": "x", "expires_at": "2001-01-01T00:00:00Z"}} {
+			maps.Copy(more, home)
+			connectMCP(t, url, credential, "").refused("remember", more)
+		}
 	}
 	if all := b.Call(t, "one", "GET", "/v1/collections", "").Want(http.StatusOK); all.Length("items") != 0 {
 		t.Errorf("collections: %s", all.Body)
 	}
 	b.Call(t, "maker", "POST", "/v1/collections/by/search"+noraQuery, `{"query":"x"}`, headerCreate, "mem0").Want(http.StatusOK)
+	for path, body := range map[string][2]string{
+		"notes": {json, `{"content":"x"}`}, "notes/bulk": {lines, `{"content":"x"}`}, "messages": {json, talk}, "import": {lines, `{"content":"x"}`},
+		"history": {"application/octet-stream", `{"role":"user","content":"Hello."}`}, "files": {forms, form("a.txt", "Hello.")}, "chat": {json, talk}, "context": {json, `{"query":"x"}`},
+	} {
+		name := "named-" + strings.ReplaceAll(path, "/", "-")
+		for range 2 {
+			if got := b.Call(t, "one", "POST", "/v1/collections/"+name+"/"+path, body[1], headerCreate, "mem0", "Content-Type", body[0], "Idempotency-Key", path); got.Code >= 300 {
+				t.Errorf("%s: %d %s", path, got.Code, got.Body)
+			}
+		}
+		if made := b.Call(t, "one", "GET", "/v1/collections/"+name, "").Want(http.StatusOK); made.Text("policy") != "mem0" || made.Number("counts.notes") > 1 {
+			t.Errorf("%s created %s", path, made.Body)
+		}
+	}
+	connectMCP(t, url, "one", "").use("remember", map[string]any{"collection": "told", "content": "Nora likes tandems.", "policy": "none"})
+	b.Call(t, "one", "GET", "/v1/collections/told", "").Want(http.StatusOK)
 }
 
 // TestCreateOnFirstUseAtOnce: fifty writers on a new user make one collection.

@@ -29,7 +29,15 @@ import (
 
 // addMessages answers 202: the messages are stored, and their policy works on them.
 func (h *core) addMessages(c *gin.Context, ref string) error {
-	said, in, err := h.messagesOf(c)
+	body, err := bind[struct {
+		wire.MessagesInput
+
+		Messages []any `json:"messages"` // in any form that is known
+	}](c)
+	if err != nil {
+		return err
+	}
+	in, err := h.newMessages(body.Messages)
 	if err != nil {
 		return err
 	}
@@ -41,7 +49,7 @@ func (h *core) addMessages(c *gin.Context, ref string) error {
 		}
 		defer leave()
 	}
-	w, err := h.Notes.AddMessages(c.Request.Context(), scope(c), ref, said, conditions(c))
+	w, err := h.Notes.AddMessages(c.Request.Context(), scope(c), ref, notes.NewMessages{Messages: in.messages, Infer: body.Infer, OnDuplicate: memory.OnDuplicate(valueOr(body.OnDuplicate, "")), Guidance: guidanceOf(body.Guidance)}, conditions(c))
 	if err != nil {
 		return in.renameFields(err)
 	}
@@ -61,24 +69,6 @@ func (h *core) addMessages(c *gin.Context, ref string) error {
 		out.Messages = append(out.Messages, wire.MessageRef{ID: w.Messages[i].ID})
 	}
 	return replyAt(c, http.StatusAccepted, w.Revision, out)
-}
-
-// messagesOf reads the body of addMessages.
-func (h *core) messagesOf(c *gin.Context) (said notes.NewMessages, in givenMessages, err error) {
-	body, err := bind[struct {
-		wire.MessagesInput
-
-		Messages []any `json:"messages"` // in any form that is known
-	}](c)
-	if err != nil {
-		return said, in, err
-	}
-	if in, err = h.newMessages(body.Messages); err != nil {
-		return said, in, err
-	}
-	return notes.NewMessages{
-		Messages: in.messages, Infer: body.Infer, OnDuplicate: memory.OnDuplicate(valueOr(body.OnDuplicate, "")), Guidance: guidanceOf(body.Guidance),
-	}, in, nil
 }
 
 // guidanceOf returns what is to be learned from messages.

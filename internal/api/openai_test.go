@@ -122,6 +122,8 @@ func TestChatByIDsOfAnApplication(t *testing.T) {
 		}
 		ask("one", "slipbox", "Slipbox-External", user, "Slipbox-Create", "none").Want(http.StatusOK)
 		ask("one", "slipbox@"+user).Want(http.StatusOK)
+		ask("one", "slipbox@new", "Slipbox-Create", "none").Want(http.StatusOK)
+		ask("one", "slipbox@new").Want(http.StatusOK)
 		ask("one", "fake-1@nowhere", "Slipbox-External", user).Want(http.StatusOK) // the header wins
 		if log := b.Call(t, "one", "GET", "/v1/collections/by/messages?"+user, "").Want(http.StatusOK); log.Length("items") != 6 {
 			t.Errorf("%s", log.Body)
@@ -148,7 +150,6 @@ func TestChatByIDsOfAnApplication(t *testing.T) {
 			{"slipbox@color=red", "user", nil},
 			{"slipbox@user=100%@example.com", "model", nil},
 			{"slipbox@user=a&color=red", "model", nil},
-			{"slipbox@home", "Slipbox-Create", []string{"Slipbox-Create", "none"}},
 			{"slipbox", "Slipbox-Create", []string{"Slipbox-External", user + "x", "Slipbox-Create", "no-policy"}},
 		} {
 			if got := ask("one", x.model, x.header...); got.Code != http.StatusUnprocessableEntity || got.Text("error.param") != x.field {

@@ -73,8 +73,9 @@ type core struct {
 	versions  *cache.Versions // nil without a cache
 	gone      chan memory.Due // what may be deleted, or has lost notes
 
-	written store.Store    // Store, without a look for expired notes
-	expiry  *notes.Service // retires them; nil while the process starts
+	written store.Store     // Store, without a look for expired notes
+	plans   *store.Planning // Store, where collections are planned
+	expiry  *notes.Service  // retires them; nil while the process starts
 	ledger  *auth.TenantLedger
 	quotas  *tenant.Quotas
 	meter   *meter
@@ -138,7 +139,8 @@ func (c *core) connect(ctx context.Context, service string) error {
 	}
 	c.gone = make(chan memory.Due, goneBuffer)
 	c.written = store.ScreenSecrets(store.LimitWrites(store.NotifyOnCommit(observed, c.onCommit), c.storageLimits))
-	c.Store, c.checks = store.RetireExpired(c.written, time.Now, c.retireExpired), checks
+	c.plans = store.PlanCollections(store.RetireExpired(c.written, time.Now, c.retireExpired))
+	c.Store, c.checks = c.plans, checks
 	if c.cfg.RedisURL != "" {
 		deps := redis.Deps{Log: c.log, Meter: c.telemetry.Meter("slipbox/cache"), Tracer: c.telemetry.Tracers()}
 		if c.redis, err = redis.Open(ctx, redis.Config{URL: c.cfg.RedisURL, Prefix: c.cfg.Redis.Prefix, Timeout: c.cfg.Redis.Timeout}, deps); err != nil {
@@ -261,7 +263,7 @@ func (c *core) buildServices(m *models) error {
 	}
 	c.Blocks = notes.NewBlocks(c.Notes)
 	if c.Collections, err = notes.NewCollections(notes.CollectionsDeps{
-		Store: c.Store, Agents: c.Store, Embedders: c.Embedders, Policies: c.Policies, Quota: quota{c.quotas}, EphemeralTTL: ephemeral,
+		Store: c.Store, Plans: c.plans, Agents: c.Store, Embedders: c.Embedders, Policies: c.Policies, Quota: quota{c.quotas}, EphemeralTTL: ephemeral,
 	}); err != nil {
 		return err
 	}

@@ -198,9 +198,10 @@ func build(t *testing.T, models chat.Models, change ...func(*System, *api.Deps, 
 	}
 	written := enginetest.Open(t, b.Clock, nil)
 	var retiring *notes.Service
-	b.Store = store.RetireExpired(written, b.Clock, func(ctx context.Context, s tenant.Scope, collection uuid.UUID) error {
+	plans := store.PlanCollections(store.RetireExpired(written, b.Clock, func(ctx context.Context, s tenant.Scope, collection uuid.UUID) error {
 		return retiring.RetireExpired(ctx, grant.Job(s.Tenant(), uuid.Nil), collection)
-	})
+	}))
+	b.Store = plans
 	for _, name := range []string{"one", "two"} {
 		made, err := b.Store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: name})
 		must(err)
@@ -232,7 +233,7 @@ func build(t *testing.T, models chat.Models, change ...func(*System, *api.Deps, 
 	must(err)
 	service, err := notes.New(notes.Deps{Store: b.Store, Embedders: embedders, Policies: policies, Clock: b.Clock, Log: log}, notes.Config{})
 	must(err)
-	collections, err := notes.NewCollections(notes.CollectionsDeps{Store: b.Store, Agents: b.Store, Embedders: embedders, Policies: policies, Clock: b.Clock})
+	collections, err := notes.NewCollections(notes.CollectionsDeps{Store: b.Store, Plans: plans, Agents: b.Store, Embedders: embedders, Policies: policies, Clock: b.Clock})
 	must(err)
 	quotas, err := tenant.NewQuotas(b.Store, unusedTenant{}, b.Clock, tenant.QuotaConfig{Defaults: tenant.Limits{ParseSecondsPerHour: 120}})
 	must(err)

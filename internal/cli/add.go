@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -121,41 +120,20 @@ func (c *cli) content(ctx context.Context, args []string, what string) (string, 
 	return text, nil
 }
 
-// create calls send. With a policy, it creates the collection that does not exist, and calls send again. Where ids of an application name
-// the collection, a request that can creates it itself: one that is refused creates none.
+// create calls send. If the collection does not exist it calls send again with a policy, with which the request creates it: one that is
+// refused creates none.
 func (c *cli) create(ctx context.Context, to *client, policy string, send func() error) error {
 	err := send()
 	refused, ok := errors.AsType[*refusal](err)
 	if !ok || !refused.missesCollection() {
 		return err
 	}
-	path, ids, targetErr := c.target(to)
-	if targetErr != nil {
-		return targetErr
-	}
 	if policy == "" {
 		c.suggest(ctx, to, refused)
 		return err
 	}
-	if len(ids) > 0 {
-		to.policy = policy
-		err := send()
-		to.policy = ""
-		if refused, ok := errors.AsType[*refusal](err); !ok || !refused.missesCollection() {
-			return err
-		}
-	}
-	r := creating(ids, policy)
-	if len(ids) == 0 {
-		name, err := url.PathUnescape(strings.TrimPrefix(path, collections+"/"))
-		if err != nil {
-			return err
-		}
-		r = request{Method: http.MethodPost, Path: collections, Body: map[string]any{"name": name, "policy": policy, "extend": true}, Repeatable: true}
-	}
-	if _, _, err := to.get(ctx, r, nil); err != nil {
-		return err
-	}
+	to.policy = policy
+	defer func() { to.policy = "" }()
 	return send()
 }
 
@@ -165,14 +143,5 @@ func (c *cli) suggest(ctx context.Context, to *client, r *refusal) {
 	r.fix = "create it with --create amem"
 	if names := to.names(ctx); len(names) > 0 && len(c.given()) == 0 {
 		r.fix = "there are " + strings.Join(names, ", ") + "; " + r.fix
-	}
-}
-
-// creating returns the request that makes sure that the collection of an application's ids exists. Its first use creates it, and
-// a search writes nothing.
-func creating(ids url.Values, policy string) request {
-	return request{
-		Method: http.MethodPost, Path: collections + "/by/search", Query: ids, Body: map[string]any{"query": "anything", "k": 1},
-		Header: http.Header{headerCreate: {policy}}, Repeatable: true,
 	}
 }

@@ -333,10 +333,8 @@ func (in *mem0Import) contradictions(ctx context.Context, home mem0Entity, list 
 
 // write imports memories into the collection of their entity, which is created if there is none.
 func (in *mem0Import) write(ctx context.Context, home mem0Entity, list []mem0Memory) error {
-	target := url.Values{idNames[home.kind]: {home.id}}
-	if _, _, err := in.to.get(ctx, creating(target, "mem0"), nil); err != nil {
-		return err
-	}
+	target, header := url.Values{idNames[home.kind]: {home.id}}, ndjson()
+	header.Set(headerCreate, "mem0")
 	for part := range slices.Chunk(list, importedAtOnce) {
 		var body bytes.Buffer
 		enc := json.NewEncoder(&body)
@@ -346,7 +344,7 @@ func (in *mem0Import) write(ctx context.Context, home mem0Entity, list []mem0Mem
 			}
 		}
 		// What is there already is not written again, so this may be sent twice.
-		r := request{Method: http.MethodPost, Path: collections + "/by/import", Query: target, Body: body.Bytes(), Header: ndjson(), Repeatable: true}
+		r := request{Method: http.MethodPost, Path: collections + "/by/import", Query: target, Body: body.Bytes(), Header: header, Repeatable: true}
 		var accepted slipbox.JobAccepted
 		later, cancel := lingering(ctx)
 		_, _, err := in.to.get(later, r, &accepted)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
@@ -41,8 +40,9 @@ func remember(c *call) (answer, error) {
 	head, err := c.send(r, query, &got)
 	made := false
 	if p, ok := errors.AsType[problem](err); ok && p.Status == http.StatusNotFound && strings.HasPrefix(p.Detail, argCollection) {
-		if made, err = c.create(&r, policy); err == nil {
+		if err = c.create(&r, policy); err == nil {
 			head, err = c.send(r, query, &got)
+			made = err == nil
 		}
 	}
 	if err != nil {
@@ -98,29 +98,13 @@ func rememberRequest(c *call) (Request, error) {
 	return Request{Method: http.MethodPost, Path: "/messages", Body: whole}, nil
 }
 
-// create ensures that the collection of the request exists: one with a name is created, one with ids of an application by
-// the request itself.
-func (c *call) create(r *Request, policy string) (made bool, err error) {
-	if _, external := c.args[argExternal]; external {
-		r.Header = http.Header{headerCreate: {policy}}
-		return true, nil
-	}
-	if len(c.caller.Own) > 0 {
-		return false, problem{
+// create makes the request create its collection, unless it is refused.
+func (c *call) create(r *Request, policy string) error {
+	if _, external := c.args[argExternal]; !external && len(c.caller.Own) > 0 {
+		return problem{
 			Status: http.StatusNotFound, Code: "not_found", Detail: "collection not found", fix: "Leave out collection: the memory of this connection is made on first use.",
 		}
 	}
-	name, err := c.text(argCollection)
-	if err != nil {
-		return false, err
-	}
-	body, err := json.Marshal(map[string]string{"name": name, "policy": policy})
-	if err != nil {
-		return false, fmt.Errorf("encode a collection: %w", err)
-	}
-	_, err = c.send(Request{Method: http.MethodPost, Path: pathCollections, Body: body}, url.Values{}, nil)
-	if p, ok := errors.AsType[problem](err); ok && p.Status == http.StatusConflict {
-		return false, nil // another call was faster
-	}
-	return err == nil, err
+	r.Header = http.Header{headerCreate: {policy}}
+	return nil
 }

@@ -3,7 +3,9 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -48,7 +50,7 @@ type CollectionReader interface {
 // CollectionWriter adds, changes and deletes collections.
 type CollectionWriter interface {
 	// CreateCollection inserts one row and, for a fork, one adopt job when the parent's view holds raw or
-	// pending notes. The store sets ID, Head, State and CreatedAt. Exists when the owner has another
+	// pending notes. The store sets Head, State and CreatedAt, and ID unless it is set. Exists when the owner has another
 	// collection of that name, or the tenant another one with the same External. With Parent set, the parent is
 	// checked for reach and floor. A fork of more than MaxLineage layers gets one flatten job.
 	CreateCollection(ctx context.Context, s tenant.Scope, c NewCollection) (CollectionCreated, error)
@@ -81,6 +83,35 @@ type CollectionUpkeep interface {
 	EphemeralCollections(ctx context.Context, limit int) ([]Due, error)
 }
 
+// Planner keeps collections that do not exist until something is written to them.
+type Planner interface {
+	// PlanCollection makes a collection readable by its id, as an empty one, until done is called. It returns the errors of CreateCollection,
+	// and writes nothing. The first write to the collection creates it, with read also the first view of it. If another request has created
+	// one of its name or External by then, nothing is written: the error is a Planned, and from then on the id means that one.
+	PlanCollection(ctx context.Context, s tenant.Scope, c NewCollection, read bool) (planned Collection, done func(), err error)
+}
+
+// Planned is the error of a write to a planned collection in whose place there is another one by now.
+type Planned struct{ ID, Instead uuid.UUID }
+
+func (p *Planned) Error() string { return "another request has created the collection" }
+
+// Again calls write, and once more if it wrote to a planned collection in whose place there is another one. The keys of the request,
+// which name the collection by its id, become those of a request about that one; nil: none.
+func Again[A any](write func() (A, error), keys ...*Idempotency) (A, error) {
+	out, err := write()
+	p, ok := errors.AsType[*Planned](err)
+	if !ok {
+		return out, err
+	}
+	for _, key := range keys {
+		if key != nil {
+			key.Path = strings.Replace(key.Path, p.ID.String(), p.Instead.String(), 1)
+		}
+	}
+	return write()
+}
+
 // NewCollection asks for a collection.
 type NewCollection struct {
 	Collection
@@ -93,6 +124,13 @@ type NewCollection struct {
 	// not visible, Exists when two of them, or one and a block of its own, have one label.
 	Attach []Attachment
 	Limits *StorageLimits // QuotaExceeded when the tenant would have more collections; nil: not checked
+	First  *FirstWrite    // in the same transaction, after Seed: when it is refused, there is no collection; nil: none
+}
+
+// FirstWrite is a write to the collection that it creates, as of Writer. Options.Limits are those of the collection.
+type FirstWrite struct {
+	Options WriteOptions
+	Do      func(ctx context.Context, tx Tx) error // may run more than once
 }
 
 // CollectionCreated is the answer of CreateCollection. Replay is set when the idempotency key was
@@ -101,6 +139,7 @@ type CollectionCreated struct {
 	Collection Collection
 	Job        *Job // the copy job, if there is one
 	Replay     *Idempotency
+	Written    Written // by First
 }
 
 // CollectionQuery pages through collections.

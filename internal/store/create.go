@@ -89,11 +89,24 @@ func (b *Base) CreateCollection(ctx context.Context, s tenant.Scope, n memory.Ne
 	if err := checkNewCollection(s, &n); err != nil {
 		return out, err
 	}
+	var refused error // what First returned is returned as it is
+	if n.First != nil {
+		first, do := *n.First, n.First.Do
+		first.Do = func(inner context.Context, tx memory.Tx) error {
+			refused = do(inner, tx)
+			return refused
+		}
+		n.First = &first
+	}
 	for {
 		err = b.transactions.Writing(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
+			refused = nil
 			out, err = createCollection(ctx, q, s, n, b.now())
 			return err
 		})
+		if refused != nil {
+			return memory.CollectionCreated{}, refused
+		}
 		if !errors.Is(err, errDeep) {
 			return out, err
 		}
@@ -134,6 +147,11 @@ func createCollection(ctx context.Context, q Session, s tenant.Scope, n memory.N
 			return out, err
 		}
 	}
+	if n.First != nil {
+		if out.Written, err = writeTo(ctx, q, s, c.ID, n.First, now); err != nil {
+			return out, err
+		}
+	}
 	if n.CopyJob != nil {
 		j := *n.CopyJob
 		j.Collection = c.ID
@@ -167,8 +185,10 @@ func createCollection(ctx context.Context, q Session, s tenant.Scope, n memory.N
 
 func insertCollection(ctx context.Context, q Session, s tenant.Scope, c memory.Collection, copying bool, now time.Time) (memory.Collection, error) {
 	var err error
-	if c.ID, err = uuid.NewV7(); err != nil {
-		return c, err
+	if c.ID == uuid.Nil {
+		if c.ID, err = uuid.NewV7(); err != nil {
+			return c, err
+		}
 	}
 	c.CreatedAt, c.State = now, memory.CollectionActive
 	if copying {
@@ -210,39 +230,58 @@ func insertCollection(ctx context.Context, q Session, s tenant.Scope, c memory.C
 // seed writes the first notes of a collection as its first changeset, and enqueues the jobs that embed
 // them.
 func seed(ctx context.Context, q Session, s tenant.Scope, collection uuid.UUID, notes []memory.Note, now time.Time) error {
+	_, err := writeTo(ctx, q, s, collection, &memory.FirstWrite{Options: memory.WriteOptions{Cause: memory.CauseAdd}, Do: func(ctx context.Context, t memory.Tx) error {
+		for _, n := range notes {
+			if n.OccurredAt.IsZero() {
+				n.OccurredAt = now
+			}
+			n, err := t.Put(ctx, n)
+			if err != nil {
+				return err
+			}
+			if n.Vector != nil {
+				continue
+			}
+			if _, err := t.Enqueue(ctx, memory.Job{
+				Collection: collection, Note: n.ID, Kind: memory.JobNote, Stage: memory.StagePrepare, Payload: memory.EmbedOnly(),
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}, now)
+	return err
+}
+
+// writeTo runs a write to a collection that the transaction has created. ErrRollback, with the result, when it was done before.
+func writeTo(ctx context.Context, q Session, s tenant.Scope, collection uuid.UUID, w *memory.FirstWrite, now time.Time) (out memory.Written, err error) {
 	r, err := Reach(ctx, q, s, collection)
 	if err != nil {
-		return err
+		return out, err
+	}
+	if out.Replay, err = CheckWrite(ctx, q, s, &r, &w.Options, now); err != nil {
+		return out, err
+	}
+	if out.Replay != nil {
+		return out, ErrRollback
 	}
 	layers, err := q.Layers(ctx, r, r.Head)
 	if err != nil {
-		return err
+		return out, err
 	}
 	h, err := q.Head(ctx, s.Tenant(), collection)
 	if err != nil {
-		return err
+		return out, err
 	}
 	t := NewTx(ctx, q, s, r, h, layers, now)
-	for _, n := range notes {
-		if n.OccurredAt.IsZero() {
-			n.OccurredAt = now
-		}
-		if n, err = t.Put(ctx, n); err != nil {
-			return err
-		}
-		if n.Vector != nil {
-			continue
-		}
-		if _, err := t.Enqueue(ctx, memory.Job{
-			Collection: collection, Note: n.ID, Kind: memory.JobNote, Stage: memory.StagePrepare, Payload: memory.EmbedOnly(),
-		}); err != nil {
-			return err
-		}
+	if err := w.Do(ctx, t); err != nil {
+		return out, err
 	}
-	if h, _, _, err = t.Finish(&memory.WriteOptions{Cause: memory.CauseAdd}); err != nil {
-		return err
+	if h, _, out.Logged, err = t.Finish(&w.Options); err != nil {
+		return out, err
 	}
-	return q.SaveHead(ctx, s.Tenant(), collection, h)
+	out.Revision, out.Told = h.Revision, t.Told()
+	return out, q.SaveHead(ctx, s.Tenant(), collection, h)
 }
 
 // freeName returns Exists when a name is taken. An expired collection that was not swept yet loses

@@ -55,9 +55,14 @@ func (t *notifying) Write(ctx context.Context, s tenant.Scope, collection uuid.U
 		watched = &notifyingTx{Tx: tx}
 		return fn(ctx, watched)
 	})
-	if err != nil || w.Replay != nil || watched == nil {
-		return w, err
+	if err == nil && w.Replay == nil && watched != nil {
+		t.notifyWritten(s, collection, &w, watched)
 	}
+	return w, err
+}
+
+// notifyWritten reports what a write did.
+func (t *notifying) notifyWritten(s tenant.Scope, collection uuid.UUID, w *memory.Written, watched *notifyingTx) {
 	c := Change{Tenant: s.Tenant(), Collection: collection, Stages: watched.stages, Jobs: watched.jobs, Usage: watched.usage}
 	if w.Logged {
 		c.Revision = w.Revision
@@ -68,7 +73,6 @@ func (t *notifying) Write(ctx context.Context, s tenant.Scope, collection uuid.U
 	if w.Logged || c.Usage || len(c.Stages) > 0 || len(c.Jobs) > 0 {
 		t.notify(c)
 	}
-	return w, nil
 }
 
 // notifyingTx collects the stages for which a transaction makes work, and the jobs that it changes.
@@ -133,9 +137,23 @@ func stageWithWork(end memory.JobEnd) (memory.Stage, bool) {
 
 // CreateCollection implements memory.CollectionStore.
 func (t *notifying) CreateCollection(ctx context.Context, s tenant.Scope, c memory.NewCollection) (memory.CollectionCreated, error) {
+	var watched *notifyingTx // as in Write
+	if first := c.First; first != nil {
+		c.First = &memory.FirstWrite{Options: first.Options, Do: func(ctx context.Context, tx memory.Tx) error {
+			watched = &notifyingTx{Tx: tx}
+			return first.Do(ctx, watched)
+		}}
+	}
 	made, err := t.Store.CreateCollection(ctx, s, c)
+	if err == nil && made.Written.Replay == nil && watched != nil {
+		if len(c.Seed) > 0 {
+			watched.addStage(memory.StagePrepare)
+		}
+		t.notifyWritten(s, made.Collection.ID, &made.Written, watched)
+		return made, nil
+	}
 	switch {
-	case err != nil || made.Replay != nil:
+	case err != nil || made.Replay != nil || made.Written.Replay != nil:
 	case c.CopyJob != nil || c.Parent != uuid.Nil: // a fork may have a job to adopt
 		t.notifyTask(s, made.Collection.ID)
 	case len(c.Seed) > 0:

@@ -111,10 +111,13 @@ func isStoreFailure(c fault.Code) bool {
 func (ob *observed) Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o memory.WriteOptions, fn func(ctx context.Context, tx memory.Tx) error) (w memory.Written, err error) {
 	ctx, finish := ob.begin(ctx, "Write", s.Tenant(), collection)
 	defer finish(&err)
+	return ob.Store.Write(ctx, s, collection, o, traced(ctx, fn))
+}
+
+// traced returns a closure of a write whose jobs have the trace of the call.
+func traced(ctx context.Context, fn func(ctx context.Context, tx memory.Tx) error) func(context.Context, memory.Tx) error {
 	parent := telemetry.Traceparent(ctx)
-	return ob.Store.Write(ctx, s, collection, o, func(ctx context.Context, tx memory.Tx) error {
-		return fn(ctx, tracedTx{tx, parent})
-	})
+	return func(ctx context.Context, tx memory.Tx) error { return fn(ctx, tracedTx{tx, parent}) }
 }
 
 // tracedTx adds the trace context to enqueued jobs.
@@ -140,6 +143,9 @@ func (ob *observed) CreateCollection(ctx context.Context, s tenant.Scope, c memo
 		job := *c.CopyJob // the caller's job is not changed
 		job.Trace = telemetry.Traceparent(ctx)
 		c.CopyJob = &job
+	}
+	if c.First != nil {
+		c.First = &memory.FirstWrite{Options: c.First.Options, Do: traced(ctx, c.First.Do)}
 	}
 	return ob.Store.CreateCollection(ctx, s, c)
 }

@@ -20,14 +20,19 @@ type screening struct{ Store }
 
 // Write implements memory.Writer.
 func (t *screening) Write(ctx context.Context, s tenant.Scope, collection uuid.UUID, o memory.WriteOptions, fn func(ctx context.Context, tx memory.Tx) error) (memory.Written, error) {
+	return t.Store.Write(ctx, s, collection, o, screened(ctx, o.Job, fn))
+}
+
+// screened returns a closure of a write whose texts are screened.
+func screened(ctx context.Context, job uuid.UUID, fn func(ctx context.Context, tx memory.Tx) error) func(context.Context, memory.Tx) error {
 	// The report is in the context of the request; a transaction may run in another one.
-	return t.Store.Write(ctx, s, collection, o, func(inner context.Context, tx memory.Tx) error {
+	return func(inner context.Context, tx memory.Tx) error {
 		c := tx.View().Collection
-		if o.Job != uuid.Nil && c.Secrets() == memory.SecretsRefuse {
+		if job != uuid.Nil && c.Secrets() == memory.SecretsRefuse {
 			c.PolicyConfig = nil // what a policy derives, or a model says, is redacted
 		}
 		return fn(inner, &screeningTx{Tx: tx, request: ctx, c: &c})
-	})
+	}
 }
 
 // CreateCollection implements memory.CollectionStore.
@@ -44,6 +49,9 @@ func (t *screening) CreateCollection(ctx context.Context, s tenant.Scope, c memo
 		seed[i] = n
 	}
 	c.Seed = seed
+	if c.First != nil {
+		c.First = &memory.FirstWrite{Options: c.First.Options, Do: screened(ctx, uuid.Nil, c.First.Do)}
+	}
 	return t.Store.CreateCollection(ctx, s, c)
 }
 

@@ -98,7 +98,8 @@ func (s *Service) add(mode addMode) route.Handler {
 			}
 			defer leave()
 		}
-		c, err := s.ensure(ctx, r.Scope, &in, infer)
+		c, end, err := s.home(ctx, r.Scope, in.ids)
+		defer end()
 		if err != nil {
 			return route.Reply{}, err
 		}
@@ -145,19 +146,14 @@ func (s *Service) awaitLearned(ctx context.Context, scope tenant.Scope, wait rou
 	return out, err == nil
 }
 
-// ensure returns the collection of an entity, which is created on first use, unless what is added would be refused.
-func (s *Service) ensure(ctx context.Context, scope tenant.Scope, in *additions, infer bool) (memory.Collection, error) {
-	home := homeOf(in.ids)
-	c, err := s.Collections.ByExternal(ctx, scope, home)
+// home returns the collection of an entity, which the first addition creates. The caller calls done when it has added.
+func (s *Service) home(ctx context.Context, scope tenant.Scope, ids memory.External) (c memory.Collection, done func(), err error) {
+	home := homeOf(ids)
+	c, err = s.Collections.ByExternal(ctx, scope, home)
 	if fault.Is(err, fault.NotFound) {
-		return s.Collections.Ensure(ctx, scope, home, policy, func(made *memory.Collection) error {
-			if err := s.Notes.CheckFirst(ctx, scope, made); err != nil || !infer {
-				return err
-			}
-			return s.Notes.CheckMessages(ctx, scope, made, notes.NewMessages{Messages: in.messages, Guidance: in.guidance})
-		})
+		return s.Collections.Plan(ctx, scope, notes.Home{External: home}, policy, false)
 	}
-	return c, err
+	return c, func() {}, err
 }
 
 // addVerbatim stores each message as a memory, as it is.

@@ -4978,9 +4978,9 @@ type CreateChatCompletionParams struct {
 	// encoded, a `+` is itself and not a space: programs fill in addresses as they are.
 	SlipboxExternal *ExternalHeader `json:"Slipbox-External,omitempty"`
 
-	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
+	// SlipboxCreate Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+	// (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+	// context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
@@ -5204,9 +5204,9 @@ type ListChangesParams struct {
 
 // ChatParams defines parameters for Chat.
 type ChatParams struct {
-	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
+	// SlipboxCreate Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+	// (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+	// context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 
 	// IdempotencyKey Stores the exchange once for 24 hours. The reply is written again, so clients send none of their own.
@@ -5234,9 +5234,9 @@ type BuildContextParams struct {
 	// Include `evicted` also finds messages that left a full memory (`memoryos`).
 	Include *BuildContextParamsInclude `form:"include,omitempty" json:"include,omitempty"`
 
-	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
+	// SlipboxCreate Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+	// (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+	// context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
@@ -5361,9 +5361,9 @@ type AddFileParams struct {
 	// TTLSeconds How long until it expires, in seconds. Not beside `expires_at`.
 	TTLSeconds *TTL `form:"ttl_seconds,omitempty" json:"ttl_seconds,omitempty"`
 
-	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
+	// SlipboxCreate Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+	// (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+	// context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
@@ -5417,6 +5417,11 @@ type ImportHistoryParams struct {
 
 	// Infer Whether the policy learns from what is imported.
 	Infer *bool `form:"infer,omitempty" json:"infer,omitempty"`
+
+	// SlipboxCreate Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+	// (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+	// context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
+	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // ImportHistoryParamsDates defines parameters for ImportHistory.
@@ -5429,6 +5434,14 @@ type ListHotNotesParams struct {
 
 	// MinRevision Wait, for a limited time, until this revision can be read.
 	MinRevision *MinRevision `form:"min_revision,omitempty" json:"min_revision,omitempty"`
+}
+
+// ImportNotesParams defines parameters for ImportNotes.
+type ImportNotesParams struct {
+	// SlipboxCreate Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+	// (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+	// context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
+	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // ListKnowledgeParams defines parameters for ListKnowledge.
@@ -5514,9 +5527,9 @@ type AddMessagesParams struct {
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
+	// SlipboxCreate Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+	// (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+	// context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
@@ -5577,9 +5590,9 @@ type CreateNoteParams struct {
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
+	// SlipboxCreate Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+	// (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+	// context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
@@ -5591,9 +5604,9 @@ type BulkNotesParams struct {
 	// IdempotencyKey Makes the request safe to repeat for 24 hours.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
-	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
+	// SlipboxCreate Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+	// (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+	// context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
@@ -5743,9 +5756,9 @@ type SearchParams struct {
 	// Include `evicted` also finds messages that left a full memory (`memoryos`).
 	Include *SearchParamsInclude `form:"include,omitempty" json:"include,omitempty"`
 
-	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
+	// SlipboxCreate Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+	// (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+	// context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
@@ -5925,9 +5938,9 @@ type CreateResponseParams struct {
 	// encoded, a `+` is itself and not a space: programs fill in addresses as they are.
 	SlipboxExternal *ExternalHeader `json:"Slipbox-External,omitempty"`
 
-	// SlipboxCreate Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-	// the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-	// it is.
+	// SlipboxCreate Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+	// (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+	// context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
 	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 

@@ -133,15 +133,6 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	}, nil
 }
 
-// Check returns the error with which Answer would refuse a question in any collection.
-func (s *Service) Check(q *Question) error {
-	if err := checkTurns(q.Turns); err != nil {
-		return err
-	}
-	_, err := s.models.choose(q.Model, &memory.Collection{})
-	return err
-}
-
 // left reports whether the caller has left: nobody reads the status of the request.
 func left(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 

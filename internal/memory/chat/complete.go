@@ -104,9 +104,6 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 		return nil, err
 	}
 	name, named := SplitModel(b.model)
-	if _, err := s.models.choose(name, &memory.Collection{}); err != nil { // find may create the collection
-		return nil, err
-	}
 	ref, err := find(named)
 	if err != nil {
 		return nil, nameMissing(err, named)

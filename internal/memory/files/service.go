@@ -198,7 +198,7 @@ func (f *Service) Upload(ctx context.Context, s tenant.Scope, at Place, name str
 	if err != nil {
 		return Uploaded{}, fault.Wrap(err, fault.Internal, "an id could not be generated")
 	}
-	out, err := f.accept(ctx, s, &c, job, name, expires, body)
+	out, err := f.accept(ctx, s, at, job, name, expires, body)
 	if err != nil || out.Job == nil {
 		bare, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 		defer cancel()
@@ -217,7 +217,7 @@ func nameTaken(name string) error {
 }
 
 // accept spools a file and writes its note and its job.
-func (f *Service) accept(ctx context.Context, s tenant.Scope, c *memory.Collection, id uuid.UUID, name string, expires time.Time, body io.Reader) (Uploaded, error) {
+func (f *Service) accept(ctx context.Context, s tenant.Scope, at Place, id uuid.UUID, name string, expires time.Time, body io.Reader) (Uploaded, error) {
 	p, size, hash, err := f.spool(ctx, s, id, name, body)
 	if err != nil {
 		return Uploaded{}, err
@@ -227,6 +227,18 @@ func (f *Service) accept(ctx context.Context, s tenant.Scope, c *memory.Collecti
 		return Uploaded{}, fault.Wrap(err, fault.Internal, "encode the job")
 	}
 	job := memory.Job{ID: id, Kind: memory.JobFile, Stage: memory.StageTask, Payload: raw, Progress: &memory.Progress{}}
+	return memory.Again(func() (Uploaded, error) {
+		c, err := f.writable(ctx, s, at)
+		if err != nil {
+			return Uploaded{}, err
+		}
+		return f.write(ctx, s, &c, job, map[string]any{attrMedia: string(p.Media), attrBytes: size, attrState: string(Queued), attrHash: hash}, name, expires)
+	})
+}
+
+// write writes the note of a file and its job.
+func (f *Service) write(ctx context.Context, s tenant.Scope, c *memory.Collection, job memory.Job, attributes map[string]any, name string, expires time.Time) (Uploaded, error) {
+	hash, _ := attributes[attrHash].(string)
 	same, err := f.same(ctx, s, c, name, hash)
 	if err != nil {
 		return Uploaded{}, err
@@ -242,13 +254,13 @@ func (f *Service) accept(ctx context.Context, s tenant.Scope, c *memory.Collecti
 	note := memory.Note{
 		Kind: memory.KindFile, Key: name, Content: name, Category: memory.DefaultCategory, Importance: memory.DefaultImportance, State: memory.StateRaw, ExpiresAt: expires,
 		Provenance: memory.Provenance{Actor: s.Actor()},
-		Attributes: map[string]any{attrMedia: string(p.Media), attrBytes: size, attrState: string(Queued), attrHash: hash},
+		Attributes: attributes,
 	}
 	if note.ID, err = uuid.NewV7(); err != nil {
 		return Uploaded{}, fault.Wrap(err, fault.Internal, "an id could not be generated")
 	}
 	o := memory.WriteOptions{Cause: memory.CauseAdd, Trigger: note.ID, Audit: []memory.AuditEntry{{
-		Action: "file.create", Target: note.ID.String(), Detail: map[string]any{"collection": c.ID.String(), "bytes": size},
+		Action: "file.create", Target: note.ID.String(), Detail: map[string]any{"collection": c.ID.String(), "bytes": attributes[attrBytes]},
 	}}}
 	var out Uploaded
 	_, err = f.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {

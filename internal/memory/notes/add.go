@@ -18,19 +18,27 @@ import (
 // the collection's embedder is fast. Exists when a live note of that kind has the key. A note that the
 // collection has already (memory.IsDuplicate) is returned, with Found, unless the input says to keep both.
 func (n *Service) Add(ctx context.Context, s tenant.Scope, ref string, in NewNote, r memory.Request) (NoteWritten, error) {
-	c, err := n.resolveWritable(ctx, s, ref)
-	if err != nil {
-		return NoteWritten{}, err
-	}
-	return n.writeNoteOnce(ctx, s, &c, r.Idempotency, func() (NoteWritten, *memory.Idempotency, error) {
-		return n.add(ctx, s, &c, in, r)
-	})
+	return memory.Again(func() (NoteWritten, error) {
+		c, err := n.resolveWritable(ctx, s, ref)
+		if err != nil {
+			return NoteWritten{}, err
+		}
+		return n.writeNoteOnce(ctx, s, &c, r.Idempotency, func() (NoteWritten, *memory.Idempotency, error) {
+			return n.add(ctx, s, &c, in, r)
+		})
+	}, r.Idempotency)
 }
 
 func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewNote, r memory.Request) (NoteWritten, *memory.Idempotency, error) {
-	note, err := n.newNote(ctx, s, c, &in)
+	note, err := in.build(n.now(c), s.Actor(), n.takesImages(c))
+	if err == nil {
+		_, err = c.ScreenNote(ctx, &note)
+	}
 	if err != nil {
 		return NoteWritten{}, nil, err
+	}
+	if in.ID != uuid.Nil {
+		return NoteWritten{}, nil, fault.InvalidField("id", "is set by the server; only an import keeps ids")
 	}
 	if err := n.checkQuota(ctx, s, 1, note.Size()); err != nil {
 		return NoteWritten{}, nil, err
@@ -92,36 +100,6 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 	}
 	out.Revision = w.Revision
 	return out, w.Replay, nil
-}
-
-// newNote returns the note of an input, after the collection's setting about secrets.
-func (n *Service) newNote(ctx context.Context, s tenant.Scope, c *memory.Collection, in *NewNote) (memory.Note, error) {
-	note, err := in.build(n.now(c), s.Actor(), n.takesImages(c))
-	if err == nil {
-		_, err = c.ScreenNote(ctx, &note)
-	}
-	if err == nil && in.ID != uuid.Nil {
-		err = fault.InvalidField("id", "is set by the server; only an import keeps ids")
-	}
-	return note, err
-}
-
-// CheckNote returns the error with which Add would refuse a note of a collection that is about to be created for it.
-func (n *Service) CheckNote(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewNote) error {
-	_, err := n.newNote(ctx, s, c, &in)
-	return err
-}
-
-// CheckFirst returns the error with which the first write to a collection would be refused that is about to be created for it:
-// of permissions and quotas.
-func (n *Service) CheckFirst(ctx context.Context, s tenant.Scope, c *memory.Collection) error {
-	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
-		return err
-	}
-	if err := checkBase(s, c); err != nil {
-		return err
-	}
-	return n.CheckRoom(ctx, s, c, 1, 0)
 }
 
 // wantsPolicy reports whether the caller asked for the policy to run.

@@ -21,6 +21,14 @@ import (
 // a changeset fails, all its lines fail; earlier changesets stay written. Of lines for which the tenant has no room those are
 // written that fit.
 func (n *Service) AddMany(ctx context.Context, s tenant.Scope, ref string, lines []BulkLine) ([]BulkResult, error) {
+	keys := make([]*memory.Idempotency, len(lines))
+	for i := range lines {
+		keys[i] = lines[i].Once
+	}
+	return memory.Again(func() ([]BulkResult, error) { return n.addMany(ctx, s, ref, lines) }, keys...)
+}
+
+func (n *Service) addMany(ctx context.Context, s tenant.Scope, ref string, lines []BulkLine) ([]BulkResult, error) {
 	c, err := n.resolveWritable(ctx, s, ref)
 	if err != nil {
 		return nil, err
@@ -60,12 +68,16 @@ func (n *Service) AddMany(ctx context.Context, s tenant.Scope, ref string, lines
 			continue
 		}
 		if batch = append(batch, b); len(batch) == n.cfg.BatchSize {
-			n.addBatch(ctx, embedding, s, &c, batch, made, results)
+			if err := n.addBatch(ctx, embedding, s, &c, batch, made, results); err != nil {
+				return nil, err
+			}
 			batch = nil
 		}
 	}
 	if len(batch) > 0 {
-		n.addBatch(ctx, embedding, s, &c, batch, made, results)
+		if err := n.addBatch(ctx, embedding, s, &c, batch, made, results); err != nil {
+			return nil, err
+		}
 	}
 	return results, nil
 }
@@ -119,8 +131,8 @@ func (n *Service) Embed(ctx context.Context, s tenant.Scope, c *memory.Collectio
 }
 
 // addBatch writes one changeset, or more if other tenants wait for the writer or there is no room for all, fills in the results of its
-// lines, and adds the notes that it made to made.
-func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *memory.Collection, batch []*bulkNote, made map[uuid.UUID]bool, results []BulkResult) {
+// lines, and adds the notes that it made to made. A Planned is returned, and nothing is written.
+func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *memory.Collection, batch []*bulkNote, made map[uuid.UUID]bool, results []BulkResult) error {
 	refuse := func(b *bulkNote, err error) { results[b.at].Err = lineFault(err) }
 	todo := func(batch []*bulkNote) []*bulkNote {
 		return slices.DeleteFunc(slices.Clone(batch), func(b *bulkNote) bool { return results[b.at].ID != uuid.Nil || results[b.at].Err != nil })
@@ -128,11 +140,15 @@ func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *me
 	err := storeWhatFits(batch, func(part []*bulkNote) error {
 		return n.addPart(ctx, embedding, s, c, todo(part), made, results)
 	}, refuse)
+	if _, ok := errors.AsType[*memory.Planned](err); ok {
+		return err
+	}
 	if err != nil {
 		for _, b := range todo(batch) {
 			refuse(b, err)
 		}
 	}
+	return nil
 }
 
 // storeWhatFits calls add with a batch, or with its halves where the tenant has no room for the whole. refuse is called with what does not

@@ -28,6 +28,7 @@ type CollectionsStore interface {
 // CollectionsDeps are the dependencies of Collections.
 type CollectionsDeps struct {
 	Store     CollectionsStore
+	Plans     memory.Planner // of Store; nil: Plan is an error
 	Agents    memory.Agents
 	Embedders memory.Embedders
 	Policies  memory.PolicySet
@@ -98,6 +99,7 @@ type CollectionList struct {
 // Collections is the use-cases over collections. Every method checks permissions first.
 type Collections struct {
 	store     CollectionsStore
+	plans     memory.Planner
 	agents    memory.Agents
 	embedders memory.Embedders
 	policies  memory.PolicySet
@@ -112,7 +114,7 @@ func NewCollections(deps CollectionsDeps) (*Collections, error) {
 		return nil, fault.New(fault.Internal, "collections: store, agents, embedders and policies are required")
 	}
 	c := &Collections{
-		store: deps.Store, agents: deps.Agents, embedders: deps.Embedders, policies: deps.Policies,
+		store: deps.Store, plans: deps.Plans, agents: deps.Agents, embedders: deps.Embedders, policies: deps.Policies,
 		clock: deps.Clock, quota: deps.Quota, ephemeral: deps.EphemeralTTL,
 	}
 	if c.clock == nil {
@@ -157,27 +159,11 @@ func (c *Collections) create(ctx context.Context, s tenant.Scope, in *Collection
 			return v, nil, err
 		}
 	}
-	if c.quota != nil {
-		if err := c.quota.CheckCollections(ctx, s, false); err != nil {
-			return CollectionView{}, nil, err
-		}
-	}
-	shown, err := c.attach(ctx, s, in.Blocks)
+	ask, err := c.new(ctx, s, in, &row, key)
 	if err != nil {
 		return CollectionView{}, nil, err
 	}
-	folders, err := c.folders(ctx, s, in.Folders)
-	if err != nil {
-		return CollectionView{}, nil, err
-	}
-	first, err := c.seed(ctx, s, &row, shown)
-	if err != nil {
-		return CollectionView{}, nil, err
-	}
-	made, err := c.store.CreateCollection(ctx, s, memory.NewCollection{
-		Collection: row, Idempotency: key, Seed: first, Attach: append(shown, folders...),
-		Audit: memory.AuditEntry{Action: "collection.create", Detail: map[string]any{"name": row.Name}},
-	})
+	made, err := c.store.CreateCollection(ctx, s, ask)
 	if in.Extend && fault.Is(err, fault.Exists) {
 		// A concurrent request made it; Extend returns that one.
 		if found, ok, err := c.findOwned(ctx, s, row.Agent, row.Name); err == nil && ok {
@@ -193,6 +179,28 @@ func (c *Collections) create(ctx context.Context, s tenant.Scope, in *Collection
 	}
 	v, err := c.show(ctx, s, made.Collection.ID.String())
 	return v, nil, err
+}
+
+// new returns what creates a collection, of the row that check returned and an owner.
+func (c *Collections) new(ctx context.Context, s tenant.Scope, in *CollectionInput, row *memory.Collection, key *memory.Idempotency) (made memory.NewCollection, err error) {
+	if c.quota != nil {
+		if err := c.quota.CheckCollections(ctx, s, false); err != nil {
+			return made, err
+		}
+	}
+	shown, err := c.attach(ctx, s, in.Blocks)
+	if err != nil {
+		return made, err
+	}
+	folders, err := c.folders(ctx, s, in.Folders)
+	if err != nil {
+		return made, err
+	}
+	first, err := c.seed(ctx, s, row, shown)
+	return memory.NewCollection{
+		Collection: *row, Idempotency: key, Seed: first, Attach: append(shown, folders...),
+		Audit: memory.AuditEntry{Action: "collection.create", Detail: map[string]any{"name": row.Name}},
+	}, err
 }
 
 // attach returns the attachments of a new collection. NotFound "blocks" when one of them is not a stand-alone block.
@@ -510,40 +518,51 @@ func (c *Collections) HavingNote(ctx context.Context, s tenant.Scope, note uuid.
 	return found, err
 }
 
-// Ensure is ByExternal that creates the collection when there is none, with a policy and a name of its own
-// (collections:write). Of many that do so concurrently, one creates it and all get it. The policy of one that exists is
-// not changed. Exists when a collection that the scope does not reach has the ids.
-//
-// first is asked before it is created, with what it would be but its id, whether what is to be done in it will not be refused; nil: nothing
-// is. Its error is that of Ensure.
-func (c *Collections) Ensure(ctx context.Context, s tenant.Scope, e memory.External, policy string, first func(*memory.Collection) error) (memory.Collection, error) {
+// Home is what a collection is called by: its name, or the ids of an application.
+type Home struct {
+	Name     string // or its id
+	External memory.External
+}
+
+// Plan returns a collection. When there is none, one with the policy is planned (collections:write): it has an id and is empty, and what
+// is written to it before done is called creates it, with read also a view of it. A request that is refused creates none. The policy of
+// one that exists is not changed. Exists when a collection that the scope does not reach has the ids.
+func (c *Collections) Plan(ctx context.Context, s tenant.Scope, h Home, policy string, read bool) (found memory.Collection, done func(), err error) {
+	done = func() {}
 	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
-		return memory.Collection{}, err
+		return found, done, err
 	}
-	id, err := uuid.NewV7()
-	if err != nil {
-		return memory.Collection{}, fault.Wrap(err, fault.Internal, "an id could not be generated")
+	if _, notID := uuid.Parse(h.Name); h.External.IsZero() && notID == nil {
+		found, err = c.store.ResolveCollection(ctx, s, h.Name) // an id names what exists
+		return found, done, err
 	}
-	in := CollectionInput{Name: "external-" + id.String(), Policy: policy, External: e}
+	in := CollectionInput{Name: h.Name, Policy: policy, External: h.External}
+	if !h.External.IsZero() {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return found, done, fault.Wrap(err, fault.Internal, "an id could not be generated")
+		}
+		in.Name = "external-" + id.String()
+	}
 	row, err := c.check(&in)
 	if err != nil {
-		return memory.Collection{}, err
+		return found, done, err
 	}
-	found, err := c.store.CollectionByExternal(ctx, s, e)
+	if h.External.IsZero() {
+		found, err = c.store.ResolveCollection(ctx, s, h.Name)
+	} else {
+		found, err = c.store.CollectionByExternal(ctx, s, h.External)
+	}
 	if !fault.Is(err, fault.NotFound) {
-		return found, err
+		return found, done, err
 	}
-	if first != nil {
-		row.Agent = s.Agent()
-		if err := first(&row); err != nil {
-			return memory.Collection{}, err
-		}
+	row.Agent = s.Agent()
+	made, err := c.new(ctx, s, &in, &row, nil)
+	if err != nil {
+		return found, done, err
 	}
-	made, err := c.Create(ctx, s, in, memory.Request{})
-	if fault.Is(err, fault.Exists) {
-		if found, missing := c.store.CollectionByExternal(ctx, s, e); missing == nil {
-			return found, nil // a concurrent request created it
-		}
+	if c.plans == nil {
+		return found, done, fault.New(fault.Internal, "collections: there is nothing that plans them")
 	}
-	return made.Collection, err
+	return c.plans.PlanCollection(ctx, s, made, read)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/secret"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -30,7 +28,7 @@ func (n *Service) screenHalves(ctx context.Context, s tenant.Scope, c *memory.Co
 		switch {
 		case !stored:
 			before = &list[i-1].note
-		case i == 0 && c.ID != uuid.Nil: // else it is about to be created
+		case i == 0:
 			var err error
 			if before, _, err = n.lastMessage(ctx, s, c, m); err != nil {
 				return err

@@ -59,42 +59,55 @@ func (im *Imports) Start(ctx context.Context, s tenant.Scope, ref string, body i
 	if _, err := im.notes.Importer(ctx, s, ref, uuid.Nil); err != nil {
 		return memory.Job{}, err
 	}
-	c, err := im.store.ResolveCollection(ctx, s, ref)
-	if err != nil {
-		return memory.Job{}, err
-	}
 	id, err := uuid.NewV7()
 	if err != nil {
 		return memory.Job{}, fault.Wrap(err, fault.Internal, "no id could be made")
 	}
-	job, err := im.enqueue(ctx, s, c, id, body)
+	p, err := im.spool(ctx, s, ref, id, body)
+	var job memory.Job
+	if err == nil {
+		job, err = memory.Again(func() (memory.Job, error) { return im.enqueue(ctx, s, ref, id, p) })
+	}
 	if err != nil {
 		return memory.Job{}, errors.Join(err, im.dropBody(ctx, s, id))
 	}
 	return job, nil
 }
 
-// enqueue writes the body to the spool and enqueues the job.
-func (im *Imports) enqueue(ctx context.Context, s tenant.Scope, c memory.Collection, id uuid.UUID, body io.Reader) (job memory.Job, err error) {
+// spool writes the body to the spool.
+func (im *Imports) spool(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, body io.Reader) (p importPayload, err error) {
+	c, err := im.store.ResolveCollection(ctx, s, ref)
+	if err != nil {
+		return p, err
+	}
 	body = screenLines(ctx, &c, body)
-	p := importPayload{Agent: s.Agent()}
+	p.Agent = s.Agent()
 	count := &lineCounter{}
 	part := make([]byte, memory.MaxPart)
 	for more := true; more; {
 		n, err := readFull(body, part)
 		if more = err == nil; !more && !errors.Is(err, io.EOF) {
-			return job, fault.Wrap(err, fault.Invalid, "the body of the import could not be read to its end; send it again")
+			return p, fault.Wrap(err, fault.Invalid, "the body of the import could not be read to its end; send it again")
 		}
 		if n == 0 {
 			break
 		}
 		_, _ = count.Write(part[:n])
 		if err := im.store.PutPart(ctx, s, id, memory.SpoolBody, p.Parts, part[:n]); err != nil {
-			return job, err
+			return p, err
 		}
 		p.Parts++
 	}
 	p.Lines = count.lines()
+	return p, nil
+}
+
+// enqueue enqueues the job of a body in the spool.
+func (im *Imports) enqueue(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, p importPayload) (job memory.Job, err error) {
+	c, err := im.store.ResolveCollection(ctx, s, ref)
+	if err != nil {
+		return job, err
+	}
 	payload, err := json.Marshal(p)
 	if err != nil {
 		return job, fault.Wrap(err, fault.Internal, "the import could not be described")

@@ -72,20 +72,31 @@ type MessagesWritten struct {
 // what the collection has (memory.IsDuplicate) is not written again. One new message makes all of it new: what "Yes."
 // means depends on what it answers.
 func (n *Service) AddMessages(ctx context.Context, s tenant.Scope, ref string, in NewMessages, r memory.Request) (MessagesWritten, error) {
-	c, err := n.resolveWritable(ctx, s, ref)
-	if err != nil {
-		return MessagesWritten{}, err
-	}
-	k := memory.OnceKey{Key: r.Idempotency, Collection: c.ID}
-	return memory.Once(ctx, n.store, s, k, func() (MessagesWritten, *memory.Idempotency, error) {
-		return n.addMessages(ctx, s, &c, in, r)
-	}, func(ids memory.AnswerIDs, job *memory.Job) (MessagesWritten, error) {
-		return n.writtenMessages(ctx, s, ids, job)
-	})
+	return memory.Again(func() (MessagesWritten, error) {
+		c, err := n.resolveWritable(ctx, s, ref)
+		if err != nil {
+			return MessagesWritten{}, err
+		}
+		k := memory.OnceKey{Key: r.Idempotency, Collection: c.ID}
+		return memory.Once(ctx, n.store, s, k, func() (MessagesWritten, *memory.Idempotency, error) {
+			return n.addMessages(ctx, s, &c, in, r)
+		}, func(ids memory.AnswerIDs, job *memory.Job) (MessagesWritten, error) {
+			return n.writtenMessages(ctx, s, ids, job)
+		})
+	}, r.Idempotency)
 }
 
 func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewMessages, q memory.Request) (MessagesWritten, *memory.Idempotency, error) {
-	list, guidance, err := n.readMessages(ctx, s, c, &in)
+	var r memory.Validation
+	checkOnDuplicate(&r, in.OnDuplicate)
+	if err := r.Err(); err != nil {
+		return MessagesWritten{}, nil, err
+	}
+	guidance, err := screenGuidance(ctx, c, in.Guidance)
+	if err != nil {
+		return MessagesWritten{}, nil, err
+	}
+	list, err := n.newMessages(ctx, s, c, in.Messages)
 	if err != nil {
 		return MessagesWritten{}, nil, err
 	}
@@ -115,27 +126,6 @@ func (n *Service) addMessages(ctx context.Context, s tenant.Scope, c *memory.Col
 		out.Unguided = fmt.Sprintf("the policy %s learns by its own rules", c.Policy)
 	}
 	return out, seen, err
-}
-
-// CheckMessages returns the error with which AddMessages would refuse messages of a collection that is about to be created for them.
-func (n *Service) CheckMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewMessages) error {
-	_, _, err := n.readMessages(ctx, s, c, &in)
-	return err
-}
-
-// readMessages validates the input of AddMessages.
-func (n *Service) readMessages(ctx context.Context, s tenant.Scope, c *memory.Collection, in *NewMessages) ([]*message, *memory.Guidance, error) {
-	var r memory.Validation
-	checkOnDuplicate(&r, in.OnDuplicate)
-	if err := r.Err(); err != nil {
-		return nil, nil, err
-	}
-	guidance, err := screenGuidance(ctx, c, in.Guidance)
-	if err != nil {
-		return nil, nil, err
-	}
-	list, err := n.newMessages(ctx, s, c, in.Messages)
-	return list, guidance, err
 }
 
 // screenGuidance checks the guidance of an add, and applies the collection's setting about secrets to it; nil: none.

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -11,12 +13,15 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 func externalCases() []testCase {
 	return []testCase{
 		{"Find", findExternal},
+		{"FirstWrite", firstWrite},
+		{"Planned", planned},
 		{"Texts", externalTexts},
 		{"List", listExternal},
 		{"Free", freeExternal},
@@ -31,6 +36,94 @@ func (w *world) external(s tenant.Scope, name string, e memory.External) (memory
 		Agent: s.Agent(), Name: name, Policy: "amem", Embedder: embedder, Dim: dim, External: e,
 	}})
 	return made.Collection, err
+}
+
+// firstWrite: a collection and what is first written to it are one transaction.
+func firstWrite(_ *testing.T, w *world) {
+	refused := fault.New(fault.Invalid, "refused")
+	ask := func(do func(ctx context.Context, tx memory.Tx) error) memory.NewCollection {
+		return memory.NewCollection{
+			Collection: memory.Collection{Name: "first", Policy: "none", Embedder: embedder, Dim: dim}, Seed: []memory.Note{{Kind: memory.KindBlock, Key: "human"}},
+			Audit: memory.AuditEntry{Action: "collection.create"},
+			First: &memory.FirstWrite{Do: do, Options: memory.WriteOptions{
+				Cause: memory.CauseAdd, Idempotency: &memory.Idempotency{Key: "k", Method: "POST", Path: "/first"}, Audit: []memory.AuditEntry{{Action: "note.create"}},
+			}},
+		}
+	}
+	_, err := w.CreateCollection(w.ctx, w.all, ask(func(ctx context.Context, tx memory.Tx) error {
+		w.noError(errOf(tx.Put(ctx, memory.Note{Content: "lost"})))
+		return refused
+	}))
+	w.assertf(errors.Is(err, refused), "a refused write: %v", err)
+	w.wantFault(errOf(w.ResolveCollection(w.ctx, w.all, "first")), fault.NotFound)
+	put := func(ctx context.Context, tx memory.Tx) error {
+		n, err := tx.Put(ctx, memory.Note{Content: "one"})
+		tx.Answer(memory.AnswerIDs{Notes: []uuid.UUID{n.ID}}.Raw())
+		return err
+	}
+	made := must(w.CreateCollection(w.ctx, w.all, ask(put)))(w.t)
+	v := w.view(made.Collection.ID)
+	w.assertf(made.Written.Revision == 2 && made.Written.Logged && v.At == 2 && made.Collection.Head == 2, "%+v, view at %d", made.Written, v.At)
+	again := ask(put)
+	again.Name = "again"
+	replayed := must(w.CreateCollection(w.ctx, w.all, again))(w.t)
+	w.assertf(replayed.Written.Replay != nil, "the key was used: %+v", replayed)
+	w.wantFault(errOf(w.ResolveCollection(w.ctx, w.all, "again")), fault.NotFound)
+	w.verify()
+}
+
+// planned: a planned collection is empty, and created by the first write to it, once.
+func planned(_ *testing.T, w *world) {
+	plans := store.PlanCollections(w.Store)
+	nora := memory.External{User: "nora"}
+	plan := func(s tenant.Scope, name string, e memory.External, read bool) (memory.Collection, func(), error) {
+		return plans.PlanCollection(w.ctx, s, memory.NewCollection{Collection: memory.Collection{
+			Agent: s.Agent(), Name: name, External: e, Policy: "none", Embedder: embedder, Dim: dim,
+		}}, read)
+	}
+	write := func(id uuid.UUID, with error) error {
+		return errOf(plans.Write(w.ctx, w.aliceS, id, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+			w.noError(errOf(tx.Put(ctx, memory.Note{Content: "one"})))
+			return with
+		}))
+	}
+	one, done, err := plan(w.aliceS, "one", nora, false)
+	w.noError(err)
+	two, doneToo, err := plan(w.aliceS, "two", nora, false)
+	w.noError(err)
+	defer doneToo()
+	v := must(plans.OpenView(w.ctx, w.aliceS, one.ID.String(), memory.At{}))(w.t)
+	w.assertf(v.At == 0 && len(must(plans.ListNotes(w.ctx, w.aliceS, v, memory.NoteQuery{Limit: 1}))(w.t)) == 0, "a planned collection: %+v", v)
+	w.assertf(must(plans.Counts(w.ctx, w.aliceS, v))(w.t).Notes == 0, "it has no notes")
+	w.wantFault(write(one.ID, fault.New(fault.Invalid, "refused")), fault.Invalid)
+	w.wantFault(errOf(w.CollectionByExternal(w.ctx, w.aliceS, nora)), fault.NotFound)
+	w.noError(write(one.ID, nil))
+	w.noError(write(one.ID, nil))
+	w.assertf(must(w.CollectionByExternal(w.ctx, w.aliceS, nora))(w.t).ID == one.ID && w.head(one.ID) == 2, "it is created, once")
+	// Another request was faster: the write is made again, to that one.
+	key := &memory.Idempotency{Path: "/v1/collections/" + two.ID.String() + "/notes"}
+	tries := 0
+	w.noError(errOf(memory.Again(func() (int, error) {
+		tries++
+		c := must(plans.ResolveCollection(w.ctx, w.aliceS, two.ID.String()))(w.t)
+		return tries, write(c.ID, nil)
+	}, key)))
+	w.assertf(tries == 2 && w.head(one.ID) == 3 && strings.Contains(key.Path, one.ID.String()), "%d tries, key %s", tries, key.Path)
+	done()
+	_, _, err = plan(w.bobS, "bobs", nora, false)
+	w.wantFault(err, fault.Exists)
+	there, _, err := plan(w.aliceS, "three", nora, false)
+	w.assertf(err == nil && there.ID == one.ID, "what exists is not planned: %+v %v", there, err)
+	read, done, err := plan(w.aliceS, "read", memory.External{}, true)
+	w.noError(err)
+	w.noError(errOf(plans.OpenView(w.ctx, w.aliceS, read.ID.String(), memory.At{})))
+	w.assertf(must(w.ResolveCollection(w.ctx, w.aliceS, "read"))(w.t).ID == read.ID, "a view creates it")
+	done()
+	gone, done, err := plan(w.aliceS, "gone", memory.External{}, false)
+	w.noError(err)
+	done()
+	w.wantFault(write(gone.ID, nil), fault.NotFound)
+	w.verify()
 }
 
 // findExternal: a collection is found by exactly its ids, and only by those who reach it (C313).

@@ -34,6 +34,8 @@ export const READS: ReadonlySet<string> = new Set([
 
 /** Paths whose POST creates a missing collection when the header Slipbox-Create says so. */
 export const CREATES: ReadonlySet<string> = new Set([
+  '/v1/collections/{collection}/import',
+  '/v1/collections/{collection}/history',
   '/v1/collections/{collection}/messages',
   '/v1/collections/{collection}/files',
   '/v1/collections/{collection}/chat',

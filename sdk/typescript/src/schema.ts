@@ -6841,9 +6841,9 @@ export interface components {
          */
         externalHeader: string;
         /**
-         * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-         *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-         *     it is.
+         * @description Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+         *     (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+         *     context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
          */
         create: string;
         /** @description `true` removes every version, for good. */
@@ -8312,7 +8312,14 @@ export interface operations {
     importNotes: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+                 *     (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+                 *     context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
+                 */
+                "Slipbox-Create"?: components["parameters"]["create"];
+            };
             path: {
                 /**
                  * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
@@ -8419,7 +8426,14 @@ export interface operations {
                 /** @description Whether the policy learns from what is imported. */
                 infer?: boolean;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+                 *     (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+                 *     context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
+                 */
+                "Slipbox-Create"?: components["parameters"]["create"];
+            };
             path: {
                 /**
                  * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
@@ -8700,9 +8714,9 @@ export interface operations {
                 /** @description Makes the request safe to repeat for 24 hours. */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
                 /**
-                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-                 *     it is.
+                 * @description Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+                 *     (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+                 *     context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
             };
@@ -10441,9 +10455,9 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-                 *     it is.
+                 * @description Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+                 *     (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+                 *     context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
             };
@@ -11947,9 +11961,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-                 *     it is.
+                 * @description Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+                 *     (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+                 *     context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
                 /** @description Stores the exchange once for 24 hours. The reply is written again, so clients send none of their own. */
@@ -12010,9 +12024,9 @@ export interface operations {
                  */
                 "Slipbox-External"?: components["parameters"]["externalHeader"];
                 /**
-                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-                 *     it is.
+                 * @description Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+                 *     (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+                 *     context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
             };
@@ -12066,9 +12080,9 @@ export interface operations {
                  */
                 "Slipbox-External"?: components["parameters"]["externalHeader"];
                 /**
-                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-                 *     it is.
+                 * @description Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+                 *     (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+                 *     context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
             };
@@ -12271,9 +12285,9 @@ export interface operations {
                 /** @description Makes the request safe to repeat for 24 hours. */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
                 /**
-                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-                 *     it is.
+                 * @description Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+                 *     (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+                 *     context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
             };
@@ -12337,9 +12351,9 @@ export interface operations {
                 /** @description Makes the request safe to repeat for 24 hours. */
                 "Idempotency-Key"?: components["parameters"]["idempotencyKey"];
                 /**
-                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-                 *     it is.
+                 * @description Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+                 *     (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+                 *     context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
             };
@@ -13005,9 +13019,9 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-                 *     it is.
+                 * @description Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+                 *     (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+                 *     context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
             };
@@ -13105,9 +13119,9 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description Where the path is `/v1/collections/by`, or ids of an application name the collection in OpenAI's form: name of
-                 *     the policy of the collection, which is created if there is none (`collections:write`). It belongs to the key's agent, or is shared. A collection that exists is used as
-                 *     it is.
+                 * @description Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+                 *     (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+                 *     context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
                  */
                 "Slipbox-Create"?: components["parameters"]["create"];
             };

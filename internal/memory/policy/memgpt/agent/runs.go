@@ -54,6 +54,10 @@ func defaultContent(t memory.EventType) string {
 // Post stores an event and starts the run that answers it (notes:write). Runs of a collection are done in the order
 // of their events. A timer with a time is kept until then.
 func (a *Service) Post(ctx context.Context, s tenant.Scope, ref string, e NewEvent, r memory.Request) (Started, error) {
+	return memory.Again(func() (Started, error) { return a.post(ctx, s, ref, e, r) }, r.Idempotency)
+}
+
+func (a *Service) post(ctx context.Context, s tenant.Scope, ref string, e NewEvent, r memory.Request) (Started, error) {
 	v, p, err := a.openWritable(ctx, s, ref)
 	if err != nil {
 		return Started{}, err
