@@ -34,7 +34,7 @@ func TestStalledBody(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			if got := stall(t, listen(t, newBench(t, DefaultConfig(), echoes)), test.method, test.path, test.credential); got != test.status {
+			if got := stall(t, serveInMemory(t, newBench(t, DefaultConfig(), echoes)), test.method, test.path, test.credential); got != test.status {
 				t.Errorf("%s: status %d, want %d", name, got, test.status)
 			}
 			if took := time.Since(began); took > DefaultConfig().RequestTimeout {
@@ -48,35 +48,33 @@ func TestStalledBody(t *testing.T) {
 // request of the tenant is answered.
 func TestTricklingBody(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, trickleBody)
-}
-
-func trickleBody(t *testing.T) {
-	b := newBench(t, DefaultConfig(), echoes)
-	b.turns = fair.NewGate(1, 1)
-	srv := listen(t, b)
-	conn := dial(t, srv)
-	send(t, conn, "POST", notesPath, "all", 1<<20, `{"content":"`)
-	answered := make(chan int, 1)
-	go func() { answered <- status(t, bufio.NewReader(conn)) }()
-	drip, other := time.NewTicker(time.Second), false
-	defer drip.Stop()
-	for {
-		select {
-		case got := <-answered:
-			if got != http.StatusGatewayTimeout || !other {
-				t.Errorf("status %d; another request was answered meanwhile: %t", got, other)
-			}
-			return
-		case <-drip.C:
-			_, _ = conn.Write([]byte("a")) // fails once it is answered
-			if !other {
-				quick := dial(t, srv)
-				send(t, quick, "POST", notesPath, "all", len(`{"content":"b"}`), `{"content":"b"}`)
-				other = status(t, bufio.NewReader(quick)) == http.StatusCreated
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, DefaultConfig(), echoes)
+		b.turns = fair.NewGate(1, 1)
+		srv := serveInMemory(t, b)
+		conn := dial(t, srv)
+		send(t, conn, "POST", notesPath, "all", 1<<20, `{"content":"`)
+		answered := make(chan int, 1)
+		go func() { answered <- status(t, bufio.NewReader(conn)) }()
+		drip, other := time.NewTicker(time.Second), false
+		defer drip.Stop()
+		for {
+			select {
+			case got := <-answered:
+				if got != http.StatusGatewayTimeout || !other {
+					t.Errorf("status %d; another request was answered meanwhile: %t", got, other)
+				}
+				return
+			case <-drip.C:
+				_, _ = conn.Write([]byte("a")) // fails once it is answered
+				if !other {
+					quick := dial(t, srv)
+					send(t, quick, "POST", notesPath, "all", len(`{"content":"b"}`), `{"content":"b"}`)
+					other = status(t, bufio.NewReader(quick)) == http.StatusCreated
+				}
 			}
 		}
-	}
+	})
 }
 
 // An upload may take long, but not by sending less than a slow line does.
@@ -114,7 +112,7 @@ func TestTricklingUpload(t *testing.T) {
 				}
 				return reply(c, http.StatusAccepted, wire.JobAccepted{})
 			}})
-			conn := dial(t, listen(t, b))
+			conn := dial(t, serveInMemory(t, b))
 			began := time.Now()
 			_, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nContent-Type: application/x-ndjson\r\nContent-Length: %d\r\n\r\n",
 				"/v1/collections/research/import", tt.piece*tt.pieces)
@@ -154,7 +152,7 @@ func refuseBodies(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.RequestTimeout, cfg.RefusalTimeout = time.Hour, 100*time.Millisecond
 	b := newBench(t, cfg, echoes)
-	srv := listen(t, b)
+	srv := serveInMemory(t, b)
 	slow := dial(t, srv)
 	const body = `{"content":"a"}`
 	send(t, slow, "POST", notesPath, "all", len(body), body[:5])
@@ -200,7 +198,7 @@ func outliveTheBody(t *testing.T) {
 			}
 		},
 	})
-	srv := listen(t, b)
+	srv := serveInMemory(t, b)
 	conn := dial(t, srv)
 	answers := bufio.NewReader(conn)
 	for range 2 {
@@ -233,7 +231,7 @@ func abandonAnswer(t *testing.T) {
 			}
 		}
 	}})
-	srv := listen(t, b)
+	srv := serveInMemory(t, b)
 	send(t, dial(t, srv), "GET", notesPath, "all", 0, "")
 	if err := <-wrote; !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error(err)
@@ -265,8 +263,8 @@ func (w wires) Close() error {
 
 func (wires) Addr() net.Addr { return &net.TCPAddr{} }
 
-// listen serves until the test ends.
-func listen(t *testing.T, b bench) wires {
+// serveInMemory serves until the test ends.
+func serveInMemory(t *testing.T, b bench) wires {
 	t.Helper()
 	w := make(wires)
 	var open sync.WaitGroup

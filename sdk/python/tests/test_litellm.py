@@ -61,7 +61,7 @@ def chat(url: str, question: Any, **more: Any) -> Any:
 
 async def until(holds: Callable[[], bool]) -> None:
     """Waits for what is done after an answer."""
-    for _ in range(2_000):
+    for _ in range(30_000):
         if holds():
             return
         await asyncio.sleep(0.01)
