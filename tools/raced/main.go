@@ -34,8 +34,12 @@ var stories = []string{
 var elsewhere = map[string]string{
 	"internal/cli":                         "a goroutine that reads an input; the tests of cmd/slipbox run it as a process",
 	"internal/cpus":                        "its number is set once, before anything else starts",
+	"internal/document":                    "a goroutine of the child, which shares nothing with what it watches",
 	"internal/llm/llmtest":                 "the tests of internal/llm use it",
 	"internal/memory":                      "a map of zones, which the tests of internal/app use",
+	"internal/secret":                      "a list with a lock; the requests of internal/app share it",
+	"internal/snapshot":                    "files with a lock; the tests of internal/memory/recall share them",
+	"internal/store":                       "a counter and plans with a lock; the tests of both engines share them",
 	"internal/store/postgres/postgrestest": "the tests of internal/store/postgres use it",
 }
 

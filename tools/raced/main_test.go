@@ -40,6 +40,8 @@ func TestLines(t *testing.T) {
 		"once/a_test.go":        "package a\nfunc TestMany() { all() }\nfunc TestOne() { one() }\nfunc all() { go one() }\nfunc one() {}",
 		"once/long_test.go":     "//go:build !race\n\npackage a\nfunc TestLongMany() { all() }",
 		"plain/a_test.go":       plain,
+		"twice/a_test.go":       "package a\nfunc TestIn() { listen() }\nfunc listen() { go f() }",
+		"twice/b_test.go":       "package a_test\nfunc TestBeside() { listen() }\nfunc listen() {}",
 		"bare/a.go":             "package a\nfunc f() { go f() }",
 		"cmd/a/a_test.go":       "package a\nfunc TestAll() { go f() }",
 		"other/go.mod":          "module other",
@@ -49,10 +51,10 @@ func TestLines(t *testing.T) {
 		"internal/api/_test.go": "package a\nfunc TestStory() {}\nfunc TestMeet() { go f() }",
 	})
 	for mode, want := range map[string][]string{
-		"race":              {"./goes ./locks ./waits", "-run '^(TestMeet|TestMany)$' ./internal/api ./once"},
+		"race":              {"./goes ./locks ./waits", "-run '^(TestMeet|TestMany|TestIn)$' ./internal/api ./once ./twice"},
 		"long":              {"-run '^(TestLong)$' ./goes"},
-		"rest":              {"-skip '^(TestMeet|TestMany)$' ./internal/api ./once", "./plain", "-count=1 ./deploy ./docs/examples ./internal/archtest"},
-		"all":               {"./internal/api ./goes ./locks ./once ./plain ./waits", "-count=1 ./deploy ./docs/examples ./internal/archtest " + processes},
+		"rest":              {"-skip '^(TestMeet|TestMany|TestIn)$' ./internal/api ./once ./twice", "./plain", "-count=1 ./deploy ./docs/examples ./internal/archtest"},
+		"all":               {"./internal/api ./goes ./locks ./once ./plain ./twice ./waits", "-count=1 ./deploy ./docs/examples ./internal/archtest " + processes},
 		"meet internal/api": {"-run '^(TestMeet)$' ./internal/api"},
 	} {
 		if got, err := m.lines(strings.Fields(mode)); err != nil || !slices.Equal(got, want) {

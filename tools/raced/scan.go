@@ -71,16 +71,25 @@ func (p *tests) add(name string, file *ast.File) {
 		if left && isTest(f.Name.Name) {
 			p.long = append(p.long, f.Name.Name)
 		}
+		of := file.Name.Name
+		id := anywhere + f.Name.Name
+		if f.Recv == nil && !f.Name.IsExported() {
+			id = of + id
+		}
 		// A server beside the test, as all tests of the package have one, does not count.
 		if name != "setup_test.go" && !left && startsGoroutines(f.Body) {
-			p.starts[f.Name.Name] = true
+			p.starts[id] = true
 		}
-		if p.calls[f.Name.Name] == nil {
-			p.calls[f.Name.Name] = map[string]bool{}
+		if p.calls[id] == nil {
+			p.calls[id] = map[string]bool{}
 		}
-		maps.Copy(p.calls[f.Name.Name], calledIn(f.Body))
+		maps.Copy(p.calls[id], calledIn(of, f.Body))
 	}
 }
+
+// anywhere is before the name of a method, and of what both packages of a folder can call. A function has its package before that: the
+// tests of a package and those beside it may have one of the same name each.
+const anywhere = "."
 
 // unraced returns the tests that the race detector leaves out.
 func (p *tests) unraced() []string { return p.long }
@@ -98,9 +107,13 @@ func (p *tests) concurrent() []string {
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(p.starts)), func(name string) bool {
-		return !isTest(name) || !p.starts[name] || slices.Contains(p.long, name)
-	})
+	var out []string
+	for _, id := range slices.Sorted(maps.Keys(p.starts)) {
+		if name, ok := strings.CutPrefix(id, anywhere); ok && isTest(name) && !slices.Contains(p.long, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 func isTest(name string) bool {
@@ -156,16 +169,19 @@ func startsGoroutines(code ast.Node) bool {
 	return found
 }
 
-// calledIn returns the names of the functions and methods that a body calls.
-func calledIn(body *ast.BlockStmt) map[string]bool {
+// calledIn returns the functions and methods that a body of a package calls.
+func calledIn(of string, body *ast.BlockStmt) map[string]bool {
 	out := map[string]bool{}
 	ast.Inspect(body, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
 			switch f := call.Fun.(type) {
 			case *ast.Ident:
-				out[f.Name] = true
+				out[of+anywhere+f.Name] = true
+				if f.IsExported() {
+					out[anywhere+f.Name] = true
+				}
 			case *ast.SelectorExpr:
-				out[f.Sel.Name] = true
+				out[anywhere+f.Sel.Name] = true
 			}
 		}
 		return true
