@@ -74,7 +74,7 @@ func viewKey(v *memory.View) string {
 // view shows; all other questions are the store's.
 func (v *Versions) Links(ctx context.Context, s tenant.Scope, view memory.View, q memory.LinkQuery) ([]memory.Link, error) {
 	// Rows are still added below the head of a copy in progress.
-	if q.Direction != memory.Outgoing || q.Limit != 0 || view.Collection.State == memory.CollectionCopying {
+	if q.Direction != memory.Outgoing || q.Limit != 0 || q.Hidden || view.Collection.State == memory.CollectionCopying {
 		return v.Reader.Links(ctx, s, view, q)
 	}
 	if err := view.Check(s); err != nil {

@@ -269,7 +269,7 @@ type DeskLister interface {
 	All(ctx context.Context, kind Kind, o ReadOptions) ([]*Note, error)
 	// AllRead returns what sum makes of the notes of a kind, oldest id first, with vectors and with what read returns of each. Both
 	// depend on the notes alone and are kept: read is called once for each version, and sum gets what it made of an earlier list, if
-	// any, of which other decisions hold parts. A kind is always read by the same functions.
+	// any, of which other decisions hold parts. notes are valid until sum returns. A kind is always read by the same functions.
 	AllRead(ctx context.Context, kind Kind, read func(*Note) any, sum func(was any, notes []ReadNote) any) (any, error)
 	// Recent returns the n messages before a message in order of arrival, oldest first.
 	Recent(ctx context.Context, before uuid.UUID, n int) ([]Note, error)

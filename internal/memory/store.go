@@ -330,6 +330,8 @@ type LinkQuery struct {
 	Notes     []uuid.UUID
 	Direction Direction
 	Limit     int // 0: DefaultLinks
+	// Hidden also returns links of which an end is not visible: the caller finds out, or does not need to know.
+	Hidden bool
 }
 
 // Direction of links as seen from the notes of a query.

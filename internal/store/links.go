@@ -25,7 +25,7 @@ type LinkVersion struct {
 type LinkRows interface {
 	// Links lists the visible links of notes, in the order of source, relation, target.
 	Links(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, q memory.LinkQuery) ([]memory.Link, error)
-	// CountLinksOf counts the visible links of a note, and those among them that the first layer stores.
+	// CountLinksOf counts the visible links of a visible note, and those among them that the first layer stores.
 	CountLinksOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, note uuid.UUID) (all, own int64, err error)
 	// LinkVersion returns the version that decides about a link, that of the nearest layer,
 	// tombstones included.
@@ -55,10 +55,21 @@ func (b *Base) Links(ctx context.Context, s tenant.Scope, v memory.View, lq memo
 
 // endsVisible reports whether both ends of a link are visible.
 func (t *Tx) endsVisible(id memory.LinkID) (bool, error) {
-	ends := []uuid.UUID{id.Source, id.Target}
-	found, err := t.q.NoteVersions(t.ctx, t.scope.Tenant(), t.layers, NoteReader{Collection: t.row.ID}, ends)
+	var ends []uuid.UUID
+	for _, end := range []uuid.UUID{id.Source, id.Target} {
+		switch shown, known := t.shown[end]; {
+		case !known:
+			ends = append(ends, end)
+		case !shown:
+			return false, nil
+		}
+	}
+	if len(ends) == 0 {
+		return true, nil
+	}
+	found, err := t.q.VisibleNotes(t.ctx, t.scope.Tenant(), t.layers, ends)
 	for _, end := range ends {
-		if n, ok := found[end]; !ok || n.Deleted {
+		if !found[end] {
 			return false, err
 		}
 	}

@@ -225,7 +225,10 @@ func (t *Tx) replace(old NoteVersion, had bool, n NoteRow) error {
 	if err := t.q.InsertNote(t.ctx, t.scope.Tenant(), n); err != nil {
 		return err
 	}
-	t.logged = true
+	if t.shown == nil {
+		t.shown = map[uuid.UUID]bool{}
+	}
+	t.logged, t.shown[n.ID] = true, !n.Deleted
 	t.head.Stored.Bytes += n.Bytes
 	if wasVisible {
 		countNote(&t.head.Counts, &old.Note, old.Bytes, -1)

@@ -35,6 +35,7 @@ type Tx struct {
 	told     bool                      // a job that tells a webhook was enqueued
 	answer   json.RawMessage           // nil: none was given
 	foreseen map[uuid.UUID]NoteVersion // the zero version: there is none
+	shown    map[uuid.UUID]bool        // whether notes that were written are visible
 }
 
 var _ memory.Tx = (*Tx)(nil)

@@ -133,18 +133,29 @@ func Fold(s string) string {
 // space and punctuation. Signs such as emoji are words: "I ❤️ winter" is not "I 💔 winter".
 func Normalize(s string) string {
 	var b strings.Builder
+	b.Grow(len(s))
+	apart := false // what follows is another word
+	write := func(r rune) {
+		if apart && b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		apart = false
+	}
 	for _, r := range Fold(s) {
 		switch {
 		case unicode.Is(unicode.Variation_Selector, r): // only chooses how a sign is drawn
 		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r):
-			b.WriteRune(r)
+			write(r)
 		case isSymbol(r):
-			b.WriteString(" " + string(r) + " ")
+			apart = true
+			write(r)
+			apart = true
 		default:
-			b.WriteByte(' ')
+			apart = true
 		}
 	}
-	return strings.Join(strings.Fields(b.String()), " ")
+	return b.String()
 }
 
 // isSymbol reports whether a character says something that is neither a word nor punctuation.

@@ -308,6 +308,7 @@ func (d *desk) List(ctx context.Context, q memory.NoteQuery) ([]memory.Note, err
 	for _, n := range kept {
 		notes = append(notes, n.Copy())
 	}
+	d.e.kept.give(kept)
 	if err == nil && !ok {
 		notes, ok, err = d.listNear(ctx, &q)
 	}
@@ -371,6 +372,16 @@ func (d *desk) readAll(ctx context.Context, q memory.NoteQuery, r *reading) ([]m
 	defer d.mu.Unlock()
 	d.all = append(d.all, all)
 	return all, err
+}
+
+// release leaves the room of the lists of kinds to other decisions: nothing is looked up any more.
+func (d *desk) release() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, all := range d.all {
+		d.e.kept.give(all)
+	}
+	d.all = nil
 }
 
 // hasListed returns the version of a note that was listed.

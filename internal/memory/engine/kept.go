@@ -33,6 +33,7 @@ type kept struct {
 	mu    sync.Mutex
 	lists map[uuid.UUID]*keptLists // by collection
 	uses  int64
+	spent sync.Pool // of *[]memory.ReadNote: lists that decisions are done with
 }
 
 // keptLists are the lists of one collection.
@@ -103,7 +104,7 @@ func (e *Engine) listKept(
 	if err != nil || list == nil || v.At < list.from {
 		return nil, false, err
 	}
-	out, bare := list.page(v.At, q, read)
+	out, bare := list.page(e.kept.take(), v.At, q, read)
 	if q.Vector && bare {
 		delete(l.kinds, k) // a vector that is made later makes no new version
 		return nil, false, nil
@@ -220,11 +221,36 @@ func (l *keptList) after(id uuid.UUID) int {
 	return i
 }
 
-// page returns the page that a query asks for, at a revision, and whether a note of it has no vector.
-func (l *keptList) page(at memory.Revision, q *memory.NoteQuery, read func(*memory.Note) any) (out []memory.ReadNote, bare bool) {
+// take returns room for a list.
+func (k *kept) take() []memory.ReadNote {
+	if spent, ok := k.spent.Get().(*[]memory.ReadNote); ok {
+		return *spent
+	}
+	return nil
+}
+
+// leastSpent is how long a list is at least whose room is used again.
+const leastSpent = 256
+
+// give takes a list back that nobody reads any more. Nothing of it stays.
+func (k *kept) give(list []memory.ReadNote) {
+	if cap(list) < leastSpent {
+		return
+	}
+	clear(list)
+	list = list[:0]
+	k.spent.Put(&list)
+}
+
+// page returns the page that a query asks for, at a revision, in the room of out, and whether a note of it has no vector.
+func (l *keptList) page(out []memory.ReadNote, at memory.Revision, q *memory.NoteQuery, read func(*memory.Note) any) (_ []memory.ReadNote, bare bool) {
 	rest := l.rest(q)
 	if q.Filter == nil {
-		out = make([]memory.ReadNote, 0, min(len(rest), cmp.Or(q.Limit, len(rest))))
+		n := min(len(rest), cmp.Or(q.Limit, len(rest)))
+		if cap(out) < n {
+			n += n / 8 // for the lists of later decisions
+		}
+		out = slices.Grow(out, n)
 	}
 	for i := range rest {
 		n := &rest[i]

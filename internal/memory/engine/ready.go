@@ -204,6 +204,7 @@ func (a *proposal) readListed(ctx context.Context, s tenant.Scope) error {
 }
 
 func (a *proposal) apply(ctx context.Context, s tenant.Scope) error {
+	defer a.desk.release()
 	o := memory.WriteOptions{Cause: a.cause(), Job: a.job.ID, Trigger: a.job.Note, System: true}
 	_, err := a.e.store.Write(ctx, s, a.job.Collection, o, func(ctx context.Context, tx memory.Tx) error {
 		once := *a // the closure may run twice

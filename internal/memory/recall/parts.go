@@ -108,7 +108,7 @@ func (sr *searchRun) searchStage(ctx context.Context, st *memory.PartStage, rank
 	for i := range found.candidates {
 		ids[i] = found.candidates[i].Note
 	}
-	links, err := sr.links(ctx, memory.LinkQuery{Notes: ids, Direction: memory.Outgoing, Limit: math.MaxInt32})
+	links, err := sr.links(ctx, memory.LinkQuery{Notes: ids, Direction: memory.Outgoing, Limit: math.MaxInt32, Hidden: true})
 	if err != nil {
 		return nil, err
 	}

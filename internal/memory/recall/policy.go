@@ -97,7 +97,8 @@ func (r *Service) countIn(ctx context.Context, s tenant.Scope, v *memory.View, r
 	if rd.CountLinked == "" {
 		return
 	}
-	links, err := r.store.Links(ctx, s, *v, memory.LinkQuery{Notes: shown, Direction: memory.Incoming, Limit: math.MaxInt32})
+	// Hidden: what is not visible is left out when the counts are written.
+	links, err := r.store.Links(ctx, s, *v, memory.LinkQuery{Notes: shown, Direction: memory.Incoming, Limit: math.MaxInt32, Hidden: true})
 	if err != nil {
 		r.outages.usage.Report(ctx, err, slog.Any("collection", v.Collection.ID))
 		return

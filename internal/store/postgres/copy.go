@@ -150,7 +150,7 @@ func (q *session) copyPage(ctx context.Context, tenantID uuid.UUID, v memory.Vie
 	for i := range v.Layers {
 		p := params{args: []any{tenantID, target, page.notes}}
 		n, err := q.exec(ctx, "INSERT INTO links (tenant, layer, "+columns+") SELECT $1, $2, "+values+
-			" FROM unnest($3::uuid[]) k (id) CROSS JOIN LATERAL (SELECT * FROM links l WHERE l.source = k.id AND "+p.visibleLinks(v.Layers, i)+" OFFSET 0) l ON CONFLICT DO NOTHING", p.args...)
+			" FROM unnest($3::uuid[]) k (id) CROSS JOIN LATERAL (SELECT * FROM links l WHERE l.source = k.id AND "+p.visibleLinks(v.Layers, i, bothEnds)+" OFFSET 0) l ON CONFLICT DO NOTHING", p.args...)
 		if err != nil {
 			return added, err
 		}

@@ -80,7 +80,7 @@ func (q *session) CountVisible(ctx context.Context, tenantID uuid.UUID, layers [
 	}
 	p = params{args: []any{tenantID}}
 	for i := range layers {
-		branches[i] = "(SELECT COUNT(*) FROM links l WHERE " + p.visibleLinks(layers, i) + ")"
+		branches[i] = "(SELECT COUNT(*) FROM links l WHERE " + p.visibleLinks(layers, i, bothEnds) + ")"
 	}
 	_, err = q.get(ctx, "SELECT "+strings.Join(branches, " + "), p.args, &c.Links)
 	return c, err

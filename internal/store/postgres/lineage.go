@@ -186,9 +186,15 @@ func (p *params) noteVisible(id string, layers []memory.Layer) string {
 	return b.String()
 }
 
+// bothEnds are the ends of a link.
+var bothEnds = []string{"l.source", "l.target"}
+
 // visibleLinks returns the condition for the links l of layer i that are visible through the
-// layers, endpoints included.
-func (p *params) visibleLinks(layers []memory.Layer, i int) string {
-	return "l.tenant = $1 AND " + p.live("l", layers[i]) + " AND NOT l.deleted" + p.hiddenLinks(layers[:i]) +
-		" AND " + p.noteVisible("l.source", layers) + " AND " + p.noteVisible("l.target", layers)
+// layers, as are some of their ends.
+func (p *params) visibleLinks(layers []memory.Layer, i int, ends []string) string {
+	text := "l.tenant = $1 AND " + p.live("l", layers[i]) + " AND NOT l.deleted" + p.hiddenLinks(layers[:i])
+	for _, end := range ends {
+		text += " AND " + p.noteVisible(end, layers)
+	}
+	return text
 }

@@ -29,8 +29,12 @@ func (q *session) Links(ctx context.Context, tenantID uuid.UUID, layers []memory
 	}
 	p := params{args: []any{tenantID, lq.Notes, lq.Limit}}
 	var branches []string
+	ends := bothEnds
+	if lq.Hidden {
+		ends = nil
+	}
 	for i := range layers {
-		visible := p.visibleLinks(layers, i)
+		visible := p.visibleLinks(layers, i, ends)
 		branch := func(ends string) {
 			branches = append(branches, "SELECT "+store.LinkColumns+" FROM unnest($2::uuid[]) k (id) CROSS JOIN LATERAL (SELECT * FROM links l WHERE "+ends+" AND "+visible+" OFFSET 0) l")
 		}
@@ -61,9 +65,9 @@ func (q *session) CountLinksOf(ctx context.Context, tenantID uuid.UUID, layers [
 	p := params{args: []any{tenantID, note}}
 	var sums []string
 	for i := range layers {
-		where := p.visibleLinks(layers, i)
 		// Two searches: by source, and by target.
-		for _, end := range []string{"l.source", "l.target"} {
+		for k, end := range bothEnds {
+			where := p.visibleLinks(layers, i, bothEnds[1-k:2-k])
 			sums = append(sums, fmt.Sprintf("SELECT %d AS layer FROM links l WHERE %s = $2 AND %s", i, end, where))
 		}
 	}

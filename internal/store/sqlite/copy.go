@@ -142,7 +142,7 @@ func (q *session) copyNotes(ctx context.Context, r *store.CollectionRow, v memor
 	}
 	columns, values := store.Copied("links", "l", openEnd)
 	for i := range v.Layers {
-		where, args := visibleLinks(r.Tenant, v.Layers, i)
+		where, args := visibleLinks(r.Tenant, v.Layers, i, bothEnds)
 		args = append([]any{r.ID, ids(all)}, args...)
 		n, err := q.exec(ctx, "INSERT OR IGNORE INTO links (tenant, layer, "+columns+") SELECT l.tenant, ?, "+values+
 			" FROM links l WHERE l.source IN (SELECT unhex(value) FROM json_each(?)) AND "+where, args...)

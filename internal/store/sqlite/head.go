@@ -56,7 +56,7 @@ func (q *session) CountVisible(ctx context.Context, tenantID uuid.UUID, layers [
 		if err != nil {
 			return c, err
 		}
-		where, args := visibleLinks(tenantID, layers, i)
+		where, args := visibleLinks(tenantID, layers, i, bothEnds)
 		var n int64
 		if _, err := q.get(ctx, "SELECT COUNT(*) FROM links l WHERE "+where, args, &n); err != nil {
 			return c, err

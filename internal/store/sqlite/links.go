@@ -20,18 +20,22 @@ func scanLink(row store.Scanner) (l store.LinkVersion, err error) {
 	return l, err
 }
 
+// bothEnds are the ends of a link.
+var bothEnds = []string{"l.source", "l.target"}
+
 // visibleLinks returns the condition for the links l of layer i that are visible through the
-// layers, endpoints included, and its arguments.
-func visibleLinks(tenantID uuid.UUID, layers []memory.Layer, i int) (string, []any) {
+// layers, as are some of their ends, and its arguments.
+func visibleLinks(tenantID uuid.UUID, layers []memory.Layer, i int, ends []string) (string, []any) {
 	b := layers[i].Bound
 	args := []any{tenantID, layers[i].Collection, b, b}
 	hidden, more := hiddenLinks(tenantID, layers[:i])
 	args = append(args, more...)
-	source, more := noteVisible("l.source", tenantID, layers)
-	args = append(args, more...)
-	target, more := noteVisible("l.target", tenantID, layers)
-	args = append(args, more...)
-	return "l.tenant = ? AND l.layer = ? AND l.from_rev <= ? AND l.to_rev > ? AND l.deleted = 0" + hidden + " AND " + source + " AND " + target, args
+	text := "l.tenant = ? AND l.layer = ? AND l.from_rev <= ? AND l.to_rev > ? AND l.deleted = 0" + hidden
+	for _, end := range ends {
+		visible, more := noteVisible(end, tenantID, layers)
+		text, args = text+" AND "+visible, append(args, more...)
+	}
+	return text, args
 }
 
 // Links implements store.LinkRows. It reads pages of the links that the layers hold, in order,
@@ -51,6 +55,9 @@ func (q *session) Links(ctx context.Context, tenantID uuid.UUID, layers []memory
 	var after *memory.LinkID
 	for {
 		page, err := q.linkPage(ctx, tenantID, layers, lq, after)
+		if lq.Hidden {
+			return page, err
+		}
 		if err != nil || len(page) == 0 {
 			return out, err
 		}
@@ -166,10 +173,10 @@ func (q *session) VisibleNotes(ctx context.Context, tenantID uuid.UUID, layers [
 // CountLinksOf implements store.LinkRows.
 func (q *session) CountLinksOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, note uuid.UUID) (all, own int64, err error) {
 	for i := range layers {
-		where, args := visibleLinks(tenantID, layers, i)
 		var n int64
 		// Two searches: by source, and by target.
-		for _, end := range []string{" WHERE l.source = ?", " INDEXED BY links_target WHERE l.target = ?"} {
+		for k, end := range []string{" WHERE l.source = ?", " INDEXED BY links_target WHERE l.target = ?"} {
+			where, args := visibleLinks(tenantID, layers, i, bothEnds[1-k:2-k])
 			if _, err := q.get(ctx, "SELECT COUNT(*) FROM links l"+end+" AND "+where, append([]any{note}, args...), &n); err != nil {
 				return 0, 0, err
 			}

@@ -56,6 +56,10 @@ func linkChanges(_ *testing.T, w *world) {
 	w.delete(c.ID, a.ID)
 	v = w.view(c.ID)
 	w.assertf(len(w.links(v, a.ID, b.ID, d.ID)) == 0 && must(w.Counts(w.ctx, w.all, v))(w.t).Links == 0, "links of a deleted note are hidden")
+	for _, q := range []memory.LinkQuery{{Direction: memory.Outgoing}, {Direction: memory.Incoming}, {Direction: memory.Both}} {
+		q.Notes, q.Hidden = []uuid.UUID{a.ID}, true
+		w.assertf(len(read(q)) == []int{0, 2, 1, 3}[q.Direction], "hidden links %d: %+v", q.Direction, read(q))
+	}
 	_, err = put(l)
 	w.wantFault(err, fault.NotFound)
 	w.write(c.ID, func(tx memory.Tx) error {
@@ -79,6 +83,23 @@ func linkChanges(_ *testing.T, w *world) {
 		return err
 	})
 	w.assertf(len(w.links(w.view(c.ID), b.ID)) == 0, "unlinked")
+	var e memory.Note
+	_, err = w.tryWrite(c.ID, func(tx memory.Tx) (err error) {
+		e, err = tx.Put(w.ctx, memory.Note{Content: "e"})
+		w.noError(err)
+		gone, err := tx.Put(w.ctx, memory.Note{Content: "gone"})
+		w.noError(err)
+		w.noError(tx.Delete(w.ctx, gone.ID))
+		_, err = tx.Link(w.ctx, memory.Link{LinkID: memory.LinkID{Source: e.ID, Target: b.ID, Relation: "knows"}, Confidence: 1})
+		return err
+	})
+	w.assertf(err == nil && len(w.links(w.view(c.ID), e.ID)) == 1, "a note is linked by the changeset that adds it: %v", err)
+	_, err = w.tryWrite(c.ID, func(tx memory.Tx) error {
+		w.noError(tx.Delete(w.ctx, b.ID))
+		_, err := tx.Link(w.ctx, memory.Link{LinkID: memory.LinkID{Source: e.ID, Target: b.ID, Relation: "likes"}, Confidence: 1})
+		return err
+	})
+	w.wantFault(err, fault.NotFound)
 }
 
 func linksInForks(_ *testing.T, w *world) {

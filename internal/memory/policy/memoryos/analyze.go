@@ -526,7 +526,8 @@ func (r *run) knowledge(ctx context.Context, of string) (*shelf, error) {
 		}
 		r.stored, _ = all.(shelves)
 	}
-	out := r.stored.of(of, r.dec.Deletes)
+	spent, _ := r.p.shelves.Get().(*shelf)
+	out := r.stored.of(cmp.Or(spent, new(shelf)), of, r.dec.Deletes)
 	for _, n := range r.dec.Puts {
 		if n.Kind == memory.KindKnowledge && n.Attributes[AttrOf] == of {
 			out.add(newEntry(&n))

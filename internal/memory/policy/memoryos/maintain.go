@@ -233,8 +233,12 @@ func (r *run) looked() iter.Seq[*session] {
 	}
 }
 
-// release ends the use of the list of sessions: it is used again.
+// release ends the use of the list of sessions and of knowledge: their room is used again.
 func (r *run) release() {
+	for _, of := range r.known {
+		of.empty()
+		r.p.shelves.Put(of)
+	}
 	if r.opened != nil {
 		clear(*r.opened)
 		r.p.spent.Put(r.opened)

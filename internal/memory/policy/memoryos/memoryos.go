@@ -61,8 +61,10 @@ type Policy struct {
 	policy.Described
 
 	calls  *Calls
-	models []string  // names that policy_config.model may have
-	spent  sync.Pool // of *[]*session: those of decisions that have ended
+	models []string // names that policy_config.model may have
+	// Those of decisions that have ended, as room for the next.
+	spent   sync.Pool // of *[]*session
+	shelves sync.Pool // of *shelf
 }
 
 // New returns the policy with its prompts and schemas. models are the names of further models that a collection

@@ -182,6 +182,7 @@ func (s *shelf) has(key string) bool {
 // drop removes the oldest entry.
 func (s *shelf) drop() *entry {
 	old := s.entries[0]
+	s.entries[0], s.vectors[0] = nil, memory.Measured{} // room that is used again has nothing of it
 	s.entries, s.vectors, s.keys = s.entries[1:], s.vectors[1:], s.keys[1:]
 	if old.Analyst == memory.AnalystHeuristic {
 		s.quoted--
@@ -191,6 +192,13 @@ func (s *shelf) drop() *entry {
 
 // filled returns how much of the capacity entries take.
 func (s *shelf) filled() int { return len(s.entries) - s.quoted + (s.quoted+QuotedAs-1)/QuotedAs }
+
+// empty removes all entries, and leaves their room.
+func (s *shelf) empty() {
+	clear(s.entries)
+	clear(s.vectors)
+	s.entries, s.vectors, s.keys, s.quoted = s.entries[:0], s.vectors[:0], s.keys[:0], 0
+}
 
 func hashOf(key string) uint64 {
 	h := fnv.New64a()
@@ -217,15 +225,15 @@ func sumShelves(was any, notes []memory.ReadNote) any {
 	}))
 }
 
-// of returns the knowledge about one person, without some notes.
-func (s shelves) of(of string, without []uuid.UUID) *shelf {
-	n := 0
+// of returns the knowledge about one person, without some notes, in the room of out.
+func (s shelves) of(out *shelf, of string, without []uuid.UUID) *shelf {
+	n := maxPages // room for what is learned
 	for i := range s {
 		if l := (*s[i].of)[of]; l != nil {
 			n += len(l.entries)
 		}
 	}
-	out := newShelf(n + maxPages) // with room for what is learned
+	out.entries, out.vectors, out.keys = slices.Grow(out.entries, n), slices.Grow(out.vectors, n), slices.Grow(out.keys, n)
 	for i := range s {
 		l := (*s[i].of)[of]
 		if l == nil {
