@@ -100,6 +100,12 @@ func TestUntoldIsNoFact(t *testing.T) {
 		{"When I moved to Leeds I sold the car.", "", "Leeds"},
 		{"Ash was found in the garage!", "", "Ash"},
 		{"By the way: I live in Graz.", "", "Graz"},
+		{"Draft an email saying that I am ill and cannot come on Monday. I live in Graz.", "ill", "Graz"},
+		{"Skriv ett mejl till min chef om att jag är sjuk.", "sjuk", ""},
+		{"KeyError: 'x'\n\nI live in Graz and work as a nurse.", "Key", "Graz"},
+		{"I get this error:\nKeyError: 'x'\n\nI moved to Graz in May.", "Key", "Graz"},
+		{"Can you fix this?\nTraceback (most recent call last):\n  File \"shop.py\", line 3, in <module>\n    total(0)\nZeroDivisionError: division by zero\n\nI run a shop in Ghent.", "File", "Ghent"},
+		{"panic: runtime error: index out of range\n\ngoroutine 1 [running]:\nmain.main()\n\t/home/u/main.go:9 +0x1d\nexit status 2\n\n我住在青岛。", "exit", "青岛"},
 	} {
 		got := r.words(c.turn)
 		if c.not != "" && strings.Contains(got, c.not) || !strings.Contains(got, c.want) || c.want == "" && got != "" {
@@ -149,6 +155,7 @@ func TestReportedTurns(t *testing.T) {
 		"My site is https://nora.example.org/a?b=c&d=e.", "I work at Bosch, see https://bosch.example.com/jobs?id=3.", "My blog: https://lin.example.net/?p=77",
 		"我养了一只狗，叫旺财。", "我有个儿子,名字叫小明。", "我们公司叫未来科技。", "My company's name is Acme.", "We had a baby, the name is Mira.", "我喜欢的作家住在巴黎。", "我的房子二十岁了。", "我养了一只猫,叫咪咪。",
 		"Plum died last night.", "Rex is diabetic.", "Alice plays chess.", "My friend Alice lives in San Francisco.", "小李订婚了。", "豆包找到了!", "The exam is on Monday.", "The wedding is on 5 June 2027.", "婚礼在十月。",
+		"Şimdi Bursa'da yaşıyorum.", "Nu bor jag i Umeå.", "지금은 대구에 살아요.", "Now I live in Aarhus.", "Remember that I am a vegetarian.", "Kom ihåg att jag är vegetarian.", "Pamatuj si, že jsem vegetarián.",
 		"血型是AB型", "血型是AB型。", "我对花生过敏，严重的那种", "My number changed, it's 0171 555 2391 now", "my phone number changed: +44 7700 900123",
 	} {
 		if got := r.words(turn); !strings.Contains(got, "“"+turn+"”") {
@@ -161,7 +168,7 @@ func TestReportedTurns(t *testing.T) {
 	for _, turn := range []string{
 		`My boss said: "I live in Zurich."`, "Write a story: I was born in 1820 and I am a pirate.", "Summarize: I was born in Lagos, and I moved to Paris.",
 		"帮我润色一下这段话：我毕业于南京大学，现在在做护士。", "次の文を英語に直してください：私は大工で、娘が三人います。", "Imagine I am a pilot in Denver.", "Evaluate whether Obsidian could be useful with this app.",
-		"Thanks 🙏 so much", "haha 😂 ok", "谢谢🙏你", "Danke 🙏 dir", "Good 🌞 morning", "Let's say I own a vineyard in Tuscany.", "Let's say I own a vineyard in Tuscany", "如果我有一百万,我就去环游世界", "もし私が医者だったら、アフリカで働くでしょう", "要是我会开飞机就好了。", "もし私が医者だったら、アフリカで働くでしょう。", "如果我有一百万,我就去环游世界。", "Please forget my salary.", log,
+		"좋은 생각이에요!", "That's a really clever idea!", "Bra idé!", "Thanks 🙏 so much", "haha 😂 ok", "谢谢🙏你", "Danke 🙏 dir", "Good 🌞 morning", "Let's say I own a vineyard in Tuscany.", "Let's say I own a vineyard in Tuscany", "如果我有一百万,我就去环游世界", "もし私が医者だったら、アフリカで働くでしょう", "要是我会开飞机就好了。", "もし私が医者だったら、アフリカで働くでしょう。", "如果我有一百万,我就去环游世界。", "Please forget my salary.", log,
 	} {
 		if got := r.words(turn); got != "" {
 			t.Errorf("%q: %q", turn, got)

@@ -13,7 +13,7 @@ import (
 type Kinds struct {
 	Happened float64 // something that happened to somebody, was done or decided
 	States   float64 // anything that is worth keeping: an event, a fact, a plan
-	Supposed float64 // a supposition: it is not so
+	Supposed float64 // a supposition, or a wish that something is forgotten: it is not told
 	Handed   float64 // it hands over a text for work: translate, summarize, correct
 	Quoted   float64 // words of somebody else, who says "I"
 }
@@ -32,7 +32,7 @@ const (
 const (
 	vectorSize = 384
 	kindInputs = vectorSize + formWeights
-	kindHidden = 32
+	kindHidden = 128
 	kindCount  = 5
 	kindBytes  = kindHidden*(kindInputs+8) + kindCount*(kindHidden+1)*4
 )
@@ -95,7 +95,7 @@ func (n *Network) Bytes() (out []byte) {
 	}
 	for i := range n.Out {
 		add(n.OutBy[i])
-		for _, w := range n.Out[i] {
+		for _, w := range &n.Out[i] {
 			add(w)
 		}
 	}
@@ -148,7 +148,7 @@ func (n *Network) Run(in []float32) (out [kindCount]float64) {
 	}
 	for i := range n.Out {
 		sum := n.OutBy[i]
-		for j, h := range hidden {
+		for j, h := range &hidden {
 			sum += h * n.Out[i][j]
 		}
 		out[i] = 1 / (1 + math.Exp(-float64(sum)))

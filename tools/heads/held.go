@@ -26,13 +26,13 @@ func runHeld() error {
 	byKind := map[string]*heldCounts{}
 	for line := range strings.Lines(heldLines) {
 		p := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
-		turn := strings.ReplaceAll(p[2], `\n`, "\n")
+		turn := lineBreaks.Replace(p[2])
 		before, _ := said.Most(said.Sentences(said.TurnsOf([]string{turn}), 0))
-		worth, happened, err := mostOf(turn)
+		worth, happened, err := mostOf(p[0], turn)
 		if err != nil {
 			return err
 		}
-		unmarkedWorth, _, err := mostOf(unmarked(turn))
+		unmarkedWorth, _, err := mostOf(p[0], unmarked(turn))
 		if err != nil {
 			return err
 		}
@@ -60,13 +60,22 @@ func runHeld() error {
 	return nil
 }
 
+// behindTrace is the kind of turns whose last sentence is a fact, behind the trace of an error.
+const behindTrace = "fact, behind a trace"
+
 // mostOf returns what the product makes of a turn.
-func mostOf(turn string) (worth float64, happened bool, err error) {
+func mostOf(kind, turn string) (worth float64, happened bool, err error) {
 	sentences := said.Sentences(said.TurnsOf([]string{turn}), 0)
 	err = said.Judge(sentences, func(texts []string) ([][]float32, error) { return vectors(texts, "") })
+	if kind == behindTrace {
+		sentences = sentences[max(0, len(sentences)-1):]
+	}
 	worth, happened = said.Most(sentences)
 	return worth, happened, err
 }
+
+// lineBreaks reads the ends of lines and tabs of a turn.
+var lineBreaks = strings.NewReplacer(`\n`, "\n", `\t`, "\t")
 
 // unmarked returns a turn without its full stop, as people write in a chat.
 func unmarked(turn string) string {
