@@ -18,8 +18,8 @@ import (
 // that are raw or pending. What the fork's base decides about them holds in the
 // fork too, where nothing differs (see sharing); the job waits for it. For each
 // other note it enqueues a note job, and an exchange job for each exchange of such
-// messages. It skips notes that never had a job (stored as given) and notes that
-// have a job here.
+// messages. It skips notes that had no job when the fork was made (stored as given)
+// and notes that have a job here.
 //
 // One job does so in rounds, until no note is left to wait for. Between them it awaits
 // the last of the base's jobs, and holds no place. A round in which neither log has
@@ -29,7 +29,7 @@ func (e *Engine) RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) e
 	if err != nil {
 		return err
 	}
-	a := adoption{e: e, s: s, job: &job, covered: map[uuid.UUID]bool{}, known: map[uuid.UUID]bool{}}
+	a := adoption{e: e, s: s, job: &job, view: v, covered: map[uuid.UUID]bool{}, known: map[uuid.UUID]bool{}}
 	if len(job.Payload) > 0 {
 		if err := json.Unmarshal(job.Payload, &a.payload); err != nil {
 			return fault.Wrap(err, fault.Invalid, "the payload of the adopt job cannot be read; a newer version may have made it")
@@ -57,7 +57,7 @@ func (e *Engine) RunAdopt(ctx context.Context, s tenant.Scope, job memory.Job) e
 	if err := a.adoptUnfinished(ctx, unfinished); err != nil {
 		return err
 	}
-	if err := a.adoptByMessages(ctx, v); err != nil {
+	if err := a.adoptByMessages(ctx); err != nil {
 		return err
 	}
 	return a.end(ctx)
@@ -90,7 +90,11 @@ func (a *adoption) adoptUnfinished(ctx context.Context, unfinished []memory.Note
 			return err
 		}
 		for i := range page {
-			a.note(&page[i], origin[page[i].ID])
+			jobs, err := a.inherited(ctx, origin[page[i].ID])
+			if err != nil {
+				return err
+			}
+			a.note(&page[i], jobs)
 		}
 	}
 	return nil
@@ -108,6 +112,43 @@ func (a *adoption) jobsOf(ctx context.Context, list []memory.Note) (map[uuid.UUI
 		out[found[i].Note] = append(out[found[i].Note], found[i])
 	}
 	return out, err
+}
+
+// inherited returns the jobs without those of changes that the fork does not show: a note that was stored as given stays so, when
+// the base lets the policy take up a later version of it.
+func (a *adoption) inherited(ctx context.Context, jobs []memory.Job) ([]memory.Job, error) {
+	var out []memory.Job
+	for i := range jobs {
+		later, err := a.isLater(ctx, &jobs[i])
+		if err != nil {
+			return nil, err
+		}
+		if !later {
+			out = append(out, jobs[i])
+		}
+	}
+	return out, nil
+}
+
+// isLater reports whether a job was enqueued by a change of its note, in a layer below, that the fork does not show. Both were
+// written in one transaction, and so have one time.
+func (a *adoption) isLater(ctx context.Context, j *memory.Job) (bool, error) {
+	below := slices.IndexFunc(a.view.Layers, func(l memory.Layer) bool { return l.Collection == j.Collection })
+	if below < 1 {
+		return false, nil
+	}
+	v, err := a.e.open(ctx, a.s, j.Collection)
+	if fault.Is(err, fault.NotFound) {
+		return false, nil // it is being removed
+	}
+	bound := a.view.Layers[below].Bound
+	if err != nil || v.At <= bound {
+		return false, err
+	}
+	past, err := a.e.store.History(ctx, a.s, v, j.Note, 0, 0)
+	return slices.ContainsFunc(past, func(h memory.HistoryEntry) bool {
+		return h.Note.From > bound && h.Changeset.At.Equal(j.CreatedAt)
+	}), err
 }
 
 // adoptPayload is the payload of an adopt job that waits for its base.
@@ -146,6 +187,7 @@ type adoption struct {
 	e          *Engine
 	s          tenant.Scope
 	job        *memory.Job
+	view       memory.View // the fork
 	share      *sharing
 	payload    adoptPayload // of the round before
 	jobs       []memory.Job
@@ -262,12 +304,12 @@ func (a *adoption) exchange(origin *memory.Job) {
 
 // adoptByMessages finds the exchanges whose last message is deleted or already
 // evolved, among the unsuccessful jobs of the collections in the view's lineage.
-func (a *adoption) adoptByMessages(ctx context.Context, v memory.View) error {
+func (a *adoption) adoptByMessages(ctx context.Context) error {
 	a.withoutJob = slices.DeleteFunc(a.withoutJob, func(id uuid.UUID) bool { return a.covered[id] })
 	if len(a.withoutJob) == 0 {
 		return nil
 	}
-	for _, l := range v.Layers {
+	for _, l := range a.view.Layers {
 		for _, state := range []memory.JobState{memory.JobQueued, memory.JobRunning, memory.JobDead, memory.JobFailed} {
 			if err := a.adoptJobsOf(ctx, l.Collection, state); err != nil {
 				return err
@@ -292,6 +334,11 @@ func (a *adoption) adoptJobsOf(ctx context.Context, collection uuid.UUID, state 
 			}
 			ids, err := notesOf(j)
 			if err != nil || !slices.ContainsFunc(ids, func(id uuid.UUID) bool { return !a.covered[id] && slices.Contains(a.withoutJob, id) }) {
+				continue
+			}
+			if later, err := a.isLater(ctx, j); err != nil {
+				return err
+			} else if later {
 				continue
 			}
 			if collection != a.job.Collection {

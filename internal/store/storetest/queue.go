@@ -28,6 +28,7 @@ func queueCases() []testCase {
 		{"HoldJob", holdJob},
 		{"Lists", listJobs},
 		{"Trace", jobTrace},
+		{"Time", jobTime},
 		{"Backlog", backlog},
 		{"Work", countWork},
 		{"Upkeep", claimUpkeep},
@@ -613,6 +614,26 @@ func jobTrace(_ *testing.T, w *world) {
 	list := must(w.ListJobs(w.ctx, w.all, memory.JobQuery{}))(w.t)
 	w.assertf(again.Trace == parent && len(list) == 1 && list[0].Trace == parent, "retried: %+v, %+v", again, list)
 	w.assertf(w.job(c.ID, memory.Job{Kind: memory.JobNote, Stage: memory.StagePrepare}).Trace == "", "a job without a trace")
+}
+
+// jobTime: a job has the time of the change that enqueued it, to the last digit and also as it is read: by that a fork tells which
+// changes of its base a job is of.
+func jobTime(_ *testing.T, w *world) {
+	c := w.collection("c")
+	for range 3 {
+		w.clock.Advance(time.Second + 123457*time.Nanosecond)
+		var j memory.Job
+		var n memory.Note
+		w.write(c.ID, func(tx memory.Tx) (err error) {
+			if n, err = tx.Put(w.ctx, memory.Note{Content: "said"}); err == nil {
+				j, err = tx.Enqueue(w.ctx, memory.Job{Note: n.ID, Kind: memory.JobNote, Stage: memory.StagePrepare})
+			}
+			return err
+		})
+		past := must(w.History(w.ctx, w.all, w.view(c.ID), n.ID, 0, 0))(w.t)
+		read := must(w.Job(w.ctx, w.all, j.ID))(w.t)
+		w.assertf(len(past) == 1 && past[0].Changeset.At.Equal(read.CreatedAt), "the change is of %s, its job of %s", past[0].Changeset.At, read.CreatedAt)
+	}
 }
 
 // holdJob: a transaction writes only under a lease that its job still has, several times in a row too; not after the
