@@ -6,6 +6,7 @@ import { Add } from './forms.tsx'
 import { ended, kinds } from './jobs.tsx'
 import { usePages } from './pages.ts'
 import { Read, Reading, Text } from './parts.tsx'
+import { sureOf } from './reviews.tsx'
 import { formatRoute } from './route.ts'
 import { Connect } from './start.tsx'
 import { useBeat, useLoad, useShared } from './state.ts'
@@ -80,8 +81,8 @@ function Waits({ last }: { last: readonly Schemas['Collection'][] }) {
         <ul class="lines">
           {list.items.map(r => (
             <li key={r.id}>
-              <a class="cover" href={formatRoute({ collection: r.collection, tab: 'reviews' })}><Text most={90} still>{(r.changes[0]?.after ?? r.changes[0]?.before)?.content ?? 'A change'}</Text></a>
-              <span class="soft small"><bdi>{called(r.collection)}</bdi></span><span class="soft small adds">{Math.round(r.confidence * 100)} % sure</span><span class="soft small">{formatAgo(r.created_at, Date.now())}</span>
+              <a class="cover" href={formatRoute({ collection: r.collection, tab: 'reviews' })}><Text most={90} still>{(r.changes[0]?.after ?? r.changes[0]?.before)?.content ?? (r.changes[0]?.call ? `The agent calls ${r.changes[0].call.tool}` : 'A change')}</Text></a>
+              <span class="soft small"><bdi>{called(r.collection)}</bdi></span><span class="soft small adds">{sureOf(r)}</span><span class="soft small">{formatAgo(r.created_at, Date.now())}</span>
             </li>
           ))}
           {list.more && <li><button type="button" class="link" onClick={list.more}>Show more</button></li>}

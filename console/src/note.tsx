@@ -7,6 +7,7 @@ import { useNames } from './names.ts'
 import { usePages } from './pages.ts'
 import { Buttons, Dialog, Field, Problem, Read, Reading, State, stateHints, Tags, Text } from './parts.tsx'
 import { formatRoute } from './route.ts'
+import { lastSeen } from './scroll.ts'
 import { useAction, useLoad, useShared } from './state.ts'
 import { count, formatTime, localMinute, reveal, shorten } from './text.ts'
 
@@ -45,7 +46,7 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
   }
   return (
     <div class="note">
-      <p><a href={formatRoute({ collection: c.id })}>← Notes</a></p>
+      <p><a rel="prev" href={lastSeen(formatRoute({ collection: c.id }))}>← Notes</a></p>
       <Read of={read}>
         {full => full === null ? <p class="problem">This note is deleted, or was never here. A version of its history can be restored.</p> : (
           <article>

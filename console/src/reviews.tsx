@@ -30,6 +30,9 @@ export function Reviews({ collection: c, route, go, changed, fresh }: { collecti
   )
 }
 
+/** Says how sure the policy is of a change; nothing for a call, of which no policy says so. */
+export const sureOf = (r: Schemas['Review']): string => (r.changes.some(change => change.call) ? '' : `${Math.round(r.confidence * 100)} % sure`)
+
 function One({ review: r, done }: { review: Schemas['Review']; done: () => void }) {
   const { api, tell } = useShared()
   const [reason, setReason] = useState('')
@@ -53,7 +56,7 @@ function One({ review: r, done }: { review: Schemas['Review']; done: () => void 
   const choosable = r.state === 'open' && r.merge !== undefined && r.changes.length > 1
   return (
     <li class="card">
-      <p class="row small soft"><State of={r.state} /><span>{Math.round(r.confidence * 100)} % sure</span><span>{formatTime(r.created_at)}</span></p>
+      <p class="row small soft"><State of={r.state} /><span>{sureOf(r)}</span><span>{formatTime(r.created_at)}</span></p>
       {r.changes.map(change => (
         <div key={change.note} class="change">
           {choosable ? <label class="check small"><input type="checkbox" checked={!left.has(change.note)} onChange={e => choose(change.note, e.currentTarget.checked)} /> {changeOf(change)}</label>

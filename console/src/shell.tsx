@@ -115,7 +115,7 @@ export function Shell({ signOut }: { signOut: () => void }) {
         {!operator && list.state === 'failed' && <Problem error={list.error} again={list.again} />}
         {collections && q !== '' && search.data?.length === 0 && <p class="soft small">Nothing is called like that.</p>}
         {q === '' && list.data?.more && <p class="soft small">The {count(most)} that were last written. Type to find others{users > 0 && <>, or see all <a href={formatRoute({ users: true })}>users</a></>}.</p>}
-        <p class="row small phone"><a href="/docs">API</a><button type="button" onClick={signOut}>Sign out</button></p>
+        <p class="row small phone"><a href={formatRoute({ users: true })} class={`narrow ${tenants}`}>Users</a><a href={formatRoute({ gateway: true })} class="narrow">Gateway</a><a href="/docs">API</a><button type="button" onClick={signOut}>Sign out</button></p>
       </nav>
       <main id="main" tabindex={-1}>
         {route.gateway || operator ? <Gateway route={route} go={go} collections={collections ?? []} operator={operator} /> : route.users ? <Users route={route} go={go} />

@@ -448,6 +448,7 @@ func (b *browser) look(view string) {
 			b.lookAt(view, width, theme)
 		}
 	}
+	b.step("nothing is wider than a small phone", size(320, "light"), eventually(`document.documentElement.scrollWidth <= document.documentElement.clientWidth`))
 	b.step("the usual size", size(1400, "light"))
 }
 

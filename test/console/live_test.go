@@ -42,6 +42,9 @@ func TestLive(t *testing.T) {
 		text("What the note says"))
 	b.step("its page has the focus", eventually(`scrollY < 1500 && document.activeElement.id === "main"`))
 	b.step("who goes back is where it was", chromedp.NavigateBack(), text("Page 60 "), eventually(`scrollY === 1500`))
+	b.step("so is who follows the link to the list, from a note that another one led to", chromedp.Evaluate(`scrollTo(0, 1200), document.querySelectorAll(".cover")[70].click()`, nil), text("What the note says"),
+		chromedp.Evaluate(`location.hash = location.hash.replace(/[^/]+$/, window.note.getAttribute("href").split("/").pop())`, nil), eventually(`document.querySelector("a[rel=prev]")?.hash.includes("pages=2")`),
+		click(`//a[@rel="prev"]`), text("Page 60 "), eventually(`location.hash.includes("pages=2") && scrollY === 1200`))
 
 	g.stop()
 	b.step("the gateway goes away", text("The gateway is away"))
@@ -152,4 +155,19 @@ func seenAgain() chromedp.Action {
 // cards waits until so many things are listed.
 func cards(n int) chromedp.Action {
 	return eventually(fmt.Sprintf(`document.querySelectorAll(".card").length === %d`, n))
+}
+
+// A text is cut at its end, also where that is on the left. A call that waits is of no policy, which would say how sure it is.
+func TestHomeOfAnArabicAgent(t *testing.T) {
+	t.Parallel()
+	g := start(t)
+	b := open(t, g)
+	agent := map[string]any{"name": "agent", "display_name": strings.Repeat("ذاكرة ليلى الطويلة عن السفن ", 6), "policy": "memgpt", "policy_config": map[string]any{"approve": []string{"send_message"}}}
+	id := g.post(t, "/v1/collections", agent)["id"].(string)
+	g.post(t, "/v1/collections/"+id+"/events", map[string]any{"content": "أين السفينة؟", "wait": "done"})
+	b.step("the start", chromedp.Navigate(g.url+"/console#key="+g.key), text("The agent calls send_message"), holds(`!document.body.innerText.includes("% sure")`),
+		eventually(`[...document.querySelectorAll(".lines bdi")].some(b => getComputedStyle(b).direction === "rtl" && b.scrollWidth > b.clientWidth)`))
+	b.look("Arabic")
+	b.step("what waits", chromedp.Navigate(g.url+"/console#/c/"+id+"/reviews"), text("The agent calls a tool"), holds(`!document.body.innerText.includes("% sure")`))
+	b.done()
 }
