@@ -30,7 +30,11 @@ func checkLimits(ctx context.Context, q Session, tenantID, except uuid.UUID, add
 		{"stored_bytes", limits.StoredBytes, u.StoredBytes + added.StoredBytes},
 	} {
 		if x.limit > 0 && x.used > x.limit {
-			return fault.New(fault.QuotaExceeded, "the tenant has reached its limit on %s, which its operator sets", x.name)
+			e := fault.New(fault.QuotaExceeded, "the tenant has reached its limit on %s, which its operator sets", x.name)
+			if x.name == "notes" {
+				e.Err = tenant.ErrNoteLimit
+			}
+			return e
 		}
 	}
 	return nil

@@ -70,6 +70,11 @@ type settledCall struct {
 // limitQueuedJobs is the limit whose sum is counted rather than kept: 150 ms for 50,000 jobs.
 const limitQueuedJobs = "queued_jobs"
 
+const limitNotes = "notes"
+
+// ErrNoteLimit is the cause of a QuotaExceeded when there is no room for as many notes, however small they are.
+var ErrNoteLimit = errors.New("the limit on notes is reached")
+
 // recheck is the maximum age of a usage sum that a refusal is based on. A tenant at its limit that deletes
 // something waits at most this long until the freed room counts.
 const recheck = 100 * time.Millisecond
@@ -152,6 +157,9 @@ func (q *Quotas) Check(ctx context.Context, s Scope, ask Usage) error {
 		return nil
 	}
 	e := fault.New(fault.QuotaExceeded, "the tenant has reached its limit on %s, which its operator sets", over)
+	if over == limitNotes {
+		e.Err = ErrNoteLimit
+	}
 	if over == limitQueuedJobs {
 		e.RetryAfter = recheckJobs // jobs end by themselves
 	}
@@ -290,7 +298,7 @@ func (q *Quotas) admit(cur *usageSum, ask Usage) string {
 		name                       string
 		limit, used, admitted, ask int64
 	}{
-		{"notes", cur.limits.Notes, cur.used.Notes, cur.admitted.Notes, ask.Notes},
+		{limitNotes, cur.limits.Notes, cur.used.Notes, cur.admitted.Notes, ask.Notes},
 		{"collections", cur.limits.Collections, cur.used.Collections, cur.admitted.Collections, ask.Collections},
 		{"forks", cur.limits.Forks, cur.used.Forks, cur.admitted.Forks, ask.Forks},
 		{"stored_bytes", cur.limits.StoredBytes, cur.used.StoredBytes, cur.admitted.StoredBytes, ask.StoredBytes},

@@ -152,21 +152,33 @@ func (n *Service) addBatch(ctx, embedding context.Context, s tenant.Scope, c *me
 }
 
 // storeWhatFits calls add with a batch, or with its halves where the tenant has no room for the whole. refuse is called with what does not
-// fit, one by one.
+// fit. When there is no room for one note more, the rest is refused without asking for each.
 func storeWhatFits[T any](batch []T, add func([]T) error, refuse func(T, error)) error {
-	err := add(batch)
-	switch {
-	case !isFull(err):
-		return err
-	case len(batch) == 1:
-		refuse(batch[0], err)
-		return nil
+	var full error
+	var store func([]T) error
+	store = func(part []T) error {
+		err := full
+		if err == nil {
+			if err = add(part); !isFull(err) {
+				return err
+			}
+			if len(part) == 1 && errors.Is(err, tenant.ErrNoteLimit) {
+				full = err
+			}
+		}
+		if full != nil || len(part) == 1 {
+			for _, x := range part {
+				refuse(x, err)
+			}
+			return nil
+		}
+		half := len(part) / 2
+		if err := store(part[:half]); err != nil {
+			return err
+		}
+		return store(part[half:])
 	}
-	half := len(batch) / 2
-	if err := storeWhatFits(batch[:half], add, refuse); err != nil {
-		return err
-	}
-	return storeWhatFits(batch[half:], add, refuse)
+	return store(batch)
 }
 
 // isFull reports whether an error says that the tenant has no room, which does not come back by waiting.

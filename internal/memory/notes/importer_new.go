@@ -73,7 +73,8 @@ func (im *Importer) addNew(ctx context.Context, lines []ImportLine, results []Im
 		if batch[0].kind == lineSaid {
 			add = im.addMessages
 		}
-		err := storeWhatFits(batch[:n], func(part []*newLine) error { return add(ctx, part, results) }, func(l *newLine, err error) { results[l.at].Err = lineFault(err) })
+		err := storeWhatFits(batch[:n], func(part []*newLine) error { return add(ctx, part, results) },
+			func(l *newLine, err error) { results[l.at].Err = lineFault(err) })
 		if err != nil {
 			return err
 		}

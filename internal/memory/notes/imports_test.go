@@ -349,7 +349,7 @@ func TestImportNearTheLimit(t *testing.T) {
 	d := openTalk(t)
 	c := d.create("main", "none", "")
 	*d.quota = room{notes: 5, spent: true}
-	bulk := make([]notes.BulkLine, 8)
+	bulk := make([]notes.BulkLine, 200)
 	for i := range bulk {
 		bulk[i].Note.Content = fmt.Sprint("note ", i)
 	}
@@ -361,5 +361,8 @@ func TestImportNearTheLimit(t *testing.T) {
 		if r.Created != (i < 5) || fault.Is(r.Err, fault.QuotaExceeded) != (i >= 5) {
 			t.Errorf("line %d: %+v", i+1, r)
 		}
+	}
+	if asked := len(d.quota.asked); asked > 20 {
+		t.Errorf("room was asked for %d times", asked)
 	}
 }

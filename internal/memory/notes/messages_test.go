@@ -42,7 +42,7 @@ func (q *room) CheckNotes(_ context.Context, _ tenant.Scope, n, _ int64) error {
 	defer q.mu.Unlock()
 	q.asked = append(q.asked, n)
 	if n > q.notes {
-		return fault.New(fault.QuotaExceeded, "no room")
+		return fault.Wrap(tenant.ErrNoteLimit, fault.QuotaExceeded, "no room")
 	}
 	if q.spent {
 		q.notes -= n
