@@ -142,7 +142,7 @@ func Normalize(s string) string {
 		b.WriteRune(r)
 		apart = false
 	}
-	for _, r := range Fold(s) {
+	for _, r := range signed(Fold(s)) {
 		switch {
 		case unicode.Is(unicode.Variation_Selector, r): // only chooses how a sign is drawn
 		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsMark(r):
@@ -170,8 +170,43 @@ func Symbols(s string) string {
 			return r
 		}
 		return -1
-	}, Fold(s))
+	}, signed(Fold(s)))
 }
+
+// The sign of a negative number, and that of a fraction without a whole number in front.
+const (
+	minus = '\u2212'
+	point = '\u22c5'
+)
+
+// signed writes the hyphens and dashes that are signs of numbers as minus, and points that begin one as point: "-5" is not "5", and ".5"
+// neither. Those within numbers and words, such as in "5-6", "covid-19" and "5.6", stay what they are.
+func signed(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return isPoint(r) || unicode.Is(unicode.Pd, r) }) {
+		return s
+	}
+	out := []rune(s)
+	for i, r := range out {
+		if i > 0 && (unicode.IsLetter(out[i-1]) || unicode.IsNumber(out[i-1]) || unicode.IsMark(out[i-1]) || isPoint(out[i-1])) {
+			continue
+		}
+		next := i + 1
+		for next < len(out) && unicode.Is(unicode.Cf, out[next]) { // marks of the direction
+			next++
+		}
+		switch {
+		case next == len(out):
+		case unicode.Is(unicode.Pd, r) && (unicode.IsNumber(out[next]) || isPoint(out[next]) && next+1 < len(out) && unicode.IsNumber(out[next+1])):
+			out[i] = minus
+		case isPoint(r) && unicode.IsNumber(out[next]):
+			out[i] = point
+		}
+	}
+	return string(out)
+}
+
+// isPoint reports whether a character is a decimal separator.
+func isPoint(r rune) bool { return r == '.' || r == ',' || r == '\u066b' }
 
 // Digit returns the digit of ASCII that a digit of another script or width is written for; 0 for what is not a decimal digit.
 func Digit(r rune) byte {
