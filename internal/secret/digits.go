@@ -11,7 +11,10 @@ import (
 // minusSign is a dash for those who write numbers, and a mathematical sign in Unicode.
 const minusSign = '\u2212'
 
-// asciiOf returns the digit, space or hyphen of ASCII that a character of another script or width is written for; 0: none.
+// dots are the points of other widths, and those at half height.
+const dots = "\uff0e\uff61\u00b7\u30fb\uff65\u2022\u2219\u22c5"
+
+// asciiOf returns the digit, space, point or hyphen of ASCII that a character of another script or width is written for; 0: none.
 func asciiOf(r rune) byte {
 	switch {
 	case r < utf8.RuneSelf:
@@ -22,6 +25,8 @@ func asciiOf(r rune) byte {
 		return ' '
 	case unicode.Is(unicode.Pd, r) || r == minusSign:
 		return '-'
+	case strings.ContainsRune(dots, r):
+		return '.'
 	}
 	return 0
 }

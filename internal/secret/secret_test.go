@@ -30,6 +30,9 @@ func TestFind(t *testing.T) {
 		"我的密码是abc12345，别忘了":                                        "[redacted: password]",
 		"the PIN is 4821":                                          "[redacted: PIN]",
 		"card 4111 1111 1111 1111 please":                          "[redacted: card number]",
+		"card 4111.1111.1111.1111.":                                "[redacted: card number]",
+		"card 4111·1111·1111·1111":                                 "[redacted: card number]",
+		"card ４１１１．１１１１．１１１１．１１１１":                                 "[redacted: card number]",
 		"card 4111-1111-1111-1111, cvv 123":                        "[redacted: card code]",
 		"378282246310005":                                          "[redacted: card number]",
 		"postgres://bob:s3cretpw@db/x":                             "[redacted: password in a URL]",
@@ -46,7 +49,7 @@ func TestFind(t *testing.T) {
 	for _, text := range []string{
 		"", "The weather is nice today.", "My password is too long.", "The password was changed.", "I forgot my password!", "password: required",
 		"The password is 8-character long", "The key is to listen.", "We met on 2023-05-08 at 19:30:00.", "Call me at +49 170 1234567.",
-		"order 4111 1111 1111 1112", "0.4111111111111111", "see https://example.com/a/1234567890abcdef", "我忘了密码。", "密码：必填",
+		"order 4111 1111 1111 1112", "build 12.4111.1111.1111.1111", "v4111.1111.1111.1111.2", "0.4111111111111111", "see https://example.com/a/1234567890abcdef", "我忘了密码。", "密码：必填",
 		"id 0198c1de-7d2f-7c3a-9b60-6a1f0f0e8a11", "turkey and monkey are no keys: fine", "the pin is stuck", "[redacted: password]",
 		"Key: 43fd93a3-f235-4ebc-b7fe-3b1b11f12270. Value: 9a6f8a53-2d4a-48c1-9582-cc843bb64722.",
 	} {

@@ -71,7 +71,7 @@ func (f *finder) card(from, to int) bool {
 			n, size, i = n+1, size+1, i+1
 			continue
 		}
-		if c != ' ' && c != '-' || sep != 0 && c != sep || i+1 >= len(s) || class[s[i+1]]&digit == 0 {
+		if c != ' ' && c != '-' && c != '.' || sep != 0 && c != sep || i+1 >= len(s) || class[s[i+1]]&digit == 0 {
 			break
 		}
 		if size < 4 { // "4 000 …" is not a card
@@ -96,6 +96,9 @@ func (f *finder) card(from, to int) bool {
 // startsNumber reports whether a number may begin after a text: not within a word or another number.
 func startsNumber(before string) bool {
 	r, _ := utf8.DecodeLastRuneInString(before)
+	if r == '.' { // within dotted groups, or at the end of a sentence
+		return len(before) == 1 || class[before[len(before)-2]]&digit == 0
+	}
 	if r == ' ' || r == '-' { // "12 4111 …" is a longer number
 		before = strings.TrimRight(before, " -")
 		return before == "" || class[before[len(before)-1]]&digit == 0
