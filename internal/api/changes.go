@@ -106,10 +106,14 @@ func wireChange(ch *memory.Change) wire.Change {
 		out.Notes[i] = wire.ChangedNote{ID: n.Note, Change: wire.ChangeKind(n.Change), Text: wire.Optional(n.Text)}
 	}
 	for i, l := range ch.Links {
-		out.Links[i] = wire.LinkChange{
-			Source: l.Source, Target: l.Target, Relation: l.Relation, Change: wire.ChangeKind(l.Change),
-			SourceText: wire.Optional(l.SourceText), TargetText: wire.Optional(l.TargetText),
-		}
+		out.Links[i] = wireLinkChange(l.LinkID, string(l.Change), l.SourceText, l.TargetText)
 	}
 	return out
+}
+
+func wireLinkChange(l memory.LinkID, change, source, target string) wire.LinkChange {
+	return wire.LinkChange{
+		Source: l.Source, Target: l.Target, Relation: l.Relation, Change: wire.ChangeKind(change),
+		SourceText: wire.Optional(source), TargetText: wire.Optional(target),
+	}
 }

@@ -109,10 +109,7 @@ func wireDiff(d *clone.Diff, texts map[uuid.UUID]string) wire.Diff {
 		out.Items = append(out.Items, shown)
 	}
 	for _, l := range d.Links {
-		out.Links = append(out.Links, wire.LinkChange{
-			Source: l.Source, Target: l.Target, Relation: l.Relation, Change: wire.ChangeKind(l.Change),
-			SourceText: wire.Optional(texts[l.Source]), TargetText: wire.Optional(texts[l.Target]),
-		})
+		out.Links = append(out.Links, wireLinkChange(l.LinkID, string(l.Change), texts[l.Source], texts[l.Target]))
 	}
 	return out
 }

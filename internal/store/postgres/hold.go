@@ -1,11 +1,12 @@
 package postgres
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/internal/memory"
 )
 
 // Rows are locked in one order everywhere, so that transactions never wait for each other in a
@@ -53,7 +54,7 @@ func (q *session) LockSigningKeys() {
 
 // HoldCollections implements store.CollectionLocks.
 func (q *session) HoldCollections(tenantID uuid.UUID, all ...uuid.UUID) {
-	all = slices.SortedFunc(slices.Values(all), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	all = slices.SortedFunc(slices.Values(all), memory.CompareIDs)
 	q.later("SELECT 1 FROM unnest($2::uuid[]) k (id) CROSS JOIN LATERAL (SELECT 1 FROM collections WHERE tenant = $1 AND id = k.id FOR KEY SHARE) c", tenantID, all)
 }
 
