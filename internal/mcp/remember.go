@@ -13,6 +13,9 @@ import (
 // headerCreate names the policy of a collection that does not exist yet.
 const headerCreate = "Slipbox-Create"
 
+// maxContent is what a note and a message hold, in bytes.
+const maxContent = 64 << 10
+
 // remember stores a text as a note, or messages, and creates the collection when there is none.
 func remember(c *call) (answer, error) {
 	r, err := rememberRequest(c)
@@ -44,6 +47,10 @@ func remember(c *call) (answer, error) {
 			head, err = c.send(r, query, &got)
 			made = err == nil
 		}
+	}
+	if p, ok := errors.AsType[problem](err); ok && len(r.Body) > maxContent && p.Status == http.StatusUnprocessableEntity {
+		p.fix = "A note or a message has at most 64 KiB: store a longer text in parts, with one call for each."
+		err = p
 	}
 	if err != nil {
 		return nil, err
