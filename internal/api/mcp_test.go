@@ -456,6 +456,7 @@ func TestMCPHostileInput(t *testing.T) {
 		{"add_note", map[string]any{"external": map[string]any{"user": strings.Repeat("x", 257)}, "content": "a"}, "256"},
 		{"add_note", map[string]any{"external": "nora", "content": "a"}, "external: must be an object"},
 		{"remember", map[string]any{"collection": "space"}, "exactly one of content and messages"},
+		{"remember", map[string]any{"collection": "space", "content": strings.Repeat("x", 70<<10)}, "in parts"},
 		{"remember", map[string]any{"collection": "space", "messages": 7}, "messages: value must be an array"},
 		{"remember", map[string]any{"collection": "Not A Name", "content": "a"}, "name"},
 		{"remember", map[string]any{"collection": "new", "content": "a", "policy": "magic"}, "policy"},

@@ -2223,7 +2223,7 @@ type Hit struct {
 	// Passage The part of a long note that matches the words of the query best; absent if the note is a single passage.
 	Passage *Passage `json:"passage,omitempty"`
 
-	// Score Higher is better.
+	// Score Higher is better. The best of what only words found is among the first five, also with a lower score than hits behind it.
 	Score   float64      `json:"score"`
 	Sources []HitSources `json:"sources,omitempty"`
 }

@@ -6217,7 +6217,7 @@ export interface components {
             note: components["schemas"]["HitNote"];
             /**
              * Format: double
-             * @description Higher is better.
+             * @description Higher is better. The best of what only words found is among the first five, also with a lower score than hits behind it.
              */
             score: number;
             /**

@@ -2582,7 +2582,7 @@ class Hit(Model):
     note: HitNote
     score: float
     """
-    Higher is better.
+    Higher is better. The best of what only words found is among the first five, also with a lower score than hits behind it.
     """
     collection: str | None = None
     """
