@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store/storetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 )
@@ -93,27 +94,7 @@ func newBenchAt(tb testing.TB, path string) bench {
 
 func (b bench) add(tb testing.TB, notes ...memory.Note) []memory.Note {
 	tb.Helper()
-	var out []memory.Note
-	_, err := b.Write(context.Background(), b.scope, b.collection, memory.WriteOptions{
-		Cause: memory.CauseAdd, Audit: []memory.AuditEntry{{Action: "note.create"}},
-	}, func(ctx context.Context, tx memory.Tx) error {
-		out = out[:0]
-		for _, n := range notes {
-			n, err := tx.Put(ctx, n)
-			if err != nil {
-				return err
-			}
-			out = append(out, n)
-			if _, err := tx.Enqueue(ctx, memory.Job{Note: n.ID, Kind: memory.JobNote, Stage: memory.StagePrepare}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return out
+	return storetest.Add(tb, b, b.scope, b.collection, notes...)
 }
 
 func vector(seed int) []float32 {

@@ -33,6 +33,32 @@ func Enqueue(tb testing.TB, s store.Store, sc tenant.Scope, collection uuid.UUID
 	return jobs
 }
 
+// Add adds notes as the API does: with their vectors, jobs and an audit entry. Any goroutine may call it.
+func Add(tb testing.TB, s memory.Writer, sc tenant.Scope, collection uuid.UUID, notes ...memory.Note) []memory.Note {
+	tb.Helper()
+	var out []memory.Note
+	_, err := s.Write(context.Background(), sc, collection, memory.WriteOptions{
+		Cause: memory.CauseAdd, Audit: []memory.AuditEntry{{Action: "note.create"}},
+	}, func(ctx context.Context, tx memory.Tx) error {
+		out = out[:0]
+		for _, n := range notes {
+			n, err := tx.Put(ctx, n)
+			if err != nil {
+				return err
+			}
+			out = append(out, n)
+			if _, err := tx.Enqueue(ctx, memory.Job{Note: n.ID, Kind: memory.JobNote, Stage: memory.StagePrepare}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Error(err)
+	}
+	return out
+}
+
 // Outbox changes the jobs of a store in ways that store.Store does not offer.
 type Outbox struct {
 	Clear func() // removes all jobs
