@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -94,7 +95,12 @@ type Planner interface {
 // Planned is the error of a write to a planned collection in whose place there is another one by now.
 type Planned struct{ ID, Instead uuid.UUID }
 
-func (p *Planned) Error() string { return "another request has created the collection" }
+func (p *Planned) Error() string { return p.Unwrap().Error() }
+
+// Unwrap returns the fault that a caller reads where the write is not made again.
+func (p *Planned) Unwrap() error {
+	return fault.New(fault.Conflict, "another request has created the collection; send this one again")
+}
 
 // Again calls write, and once more if it wrote to a planned collection in whose place there is another one. The keys of the request,
 // which name the collection by its id, become those of a request about that one; nil: none.
