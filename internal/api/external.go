@@ -129,7 +129,9 @@ func (h *core) findsExternal(op *operation, next handler) handler {
 				home.Name = ref // else it is refused as a name
 			}
 		}
-		found, done, err := h.findHome(c, home, policy, op.scope == tenant.NotesRead && op.id != "chat")
+		// An agent file changes the blocks that a collection begins with: they must be there.
+		read := op.scope == tenant.NotesRead && op.id != "chat" || op.id == "importAgentFile"
+		found, done, err := h.findHome(c, home, policy, read)
 		defer done()
 		if err != nil {
 			return err

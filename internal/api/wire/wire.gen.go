@@ -5102,6 +5102,11 @@ type GetCollectionParams struct {
 type ImportAgentFileParams struct {
 	// Agent Id or name of the agent, for a file with several.
 	Agent *string `form:"agent,omitempty" json:"agent,omitempty"`
+
+	// SlipboxCreate Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+	// (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+	// context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
+	SlipboxCreate *Create `json:"Slipbox-Create,omitempty"`
 }
 
 // ImportBankParams defines parameters for ImportBank.

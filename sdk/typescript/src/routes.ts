@@ -38,6 +38,7 @@ export const CREATES: ReadonlySet<string> = new Set([
   '/v1/collections/{collection}/history',
   '/v1/collections/{collection}/messages',
   '/v1/collections/{collection}/bank',
+  '/v1/collections/{collection}/agent-file',
   '/v1/collections/{collection}/files',
   '/v1/collections/{collection}/chat',
   '/v1/chat/completions',

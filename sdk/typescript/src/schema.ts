@@ -9514,7 +9514,14 @@ export interface operations {
                 /** @description Id or name of the agent, for a file with several. */
                 agent?: string;
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description Name of the policy of the collection, which is created if there is none of this name or with these ids of an application
+                 *     (`collections:write`): with what is written, so that a request that is refused, or writes nothing, creates none; a search and a
+                 *     context create it, too. It belongs to the key's agent, or is shared. A collection that exists is used as it is.
+                 */
+                "Slipbox-Create"?: components["parameters"]["create"];
+            };
             path: {
                 /**
                  * @description Id or name of a collection; or `by`, and then the query names it by the ids of an application: `user`, `agent`,
