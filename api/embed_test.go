@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"os"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestDocumentsArePacked(t *testing.T) {
 	t.Parallel()
 	for name, got := range map[string][]byte{"openapi.yaml": OpenAPI(), "mem0.yaml": Mem0()} {
-		want, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(os.ReadFile(name))(t)
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s is not what is embedded: run make generate", name)
 		}

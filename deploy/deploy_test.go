@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 type service struct {
@@ -34,19 +36,14 @@ type service struct {
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	raw, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(name))(t)
 	return string(raw)
 }
 
 func services(t *testing.T) map[string]service {
 	t.Helper()
 	var c struct{ Services map[string]service }
-	if err := yaml.Unmarshal([]byte(read(t, "compose.yaml")), &c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal([]byte(read(t, "compose.yaml")), &c))
 	names := slices.Sorted(maps.Keys(c.Services))
 	if want := []string{"gateway", "grafana", "jaeger", "migrate", "postgres", "prometheus", "redis", "worker"}; !slices.Equal(names, want) {
 		t.Fatalf("services %v, want %v", names, want)
@@ -152,9 +149,7 @@ func TestComposePrometheus(t *testing.T) {
 	var c struct {
 		Configs map[string]struct{ Content string }
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "compose.yaml")), &c); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal([]byte(read(t, "compose.yaml")), &c))
 	all, settings := services(t), c.Configs["prometheus"].Content
 	for name, addr := range map[string]string{"gateway": "SLIPBOX_ADDR", "worker": "SLIPBOX_WORKER_ADDR"} {
 		_, port, _ := strings.Cut(all[name].Environment[addr], ":")
@@ -163,16 +158,11 @@ func TestComposePrometheus(t *testing.T) {
 		}
 	}
 
-	promtool, err := exec.CommandContext(t.Context(), "../scripts/install-promtool.sh").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	promtool := must.Get(exec.CommandContext(t.Context(), "../scripts/install-promtool.sh").Output())(t)
 	dir := t.TempDir()
 	settings = strings.ReplaceAll(settings, "/etc/prometheus/", dir+"/")
 	for name, text := range map[string]string{"prometheus.yml": settings, "rules.yaml": read(t, "prometheus/rules.yaml")} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	check := exec.CommandContext(t.Context(), strings.TrimSpace(string(promtool)), "check", "config", filepath.Join(dir, "prometheus.yml"))
 	if out, err := check.CombinedOutput(); err != nil || !strings.Contains(string(out), "rules found") {

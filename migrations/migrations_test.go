@@ -7,19 +7,14 @@ import (
 	"testing/fstest"
 
 	"github.com/slipboxhq/slipbox/migrations"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestStepsOfThisBuild(t *testing.T) {
 	t.Parallel()
 	for name, files := range map[string]fs.FS{"sqlite": migrations.SQLite, "postgres": migrations.Postgres} {
-		folder, err := fs.Sub(files, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		steps, err := migrations.Steps(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
+		folder := must.Get(fs.Sub(files, name))(t)
+		steps := must.Get(migrations.Steps(folder))(t)
 		if first := steps[0]; first.Version != 1 || first.Name != "initial" || first.CompatibleFrom != 1 || first.Contract != "" || !strings.Contains(first.SQL, "CREATE TABLE notes") {
 			t.Errorf("%s begins with %+v", name, first)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The build script counts what is compiled, passes everything else on, and fails when go does.
@@ -30,9 +31,7 @@ func TestBuildShowsProgress(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			fake := "#!/usr/bin/env bash\nif [[ $1 == list ]]; then printf 'a\\nb\\nc\\n'; exit 0; fi\n{ " + tt.compiled + "; } >&2\nexit " + tt.code + "\n"
-			if err := os.WriteFile(filepath.Join(dir, "go"), []byte(fake), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, "go"), []byte(fake), 0o700))
 			cmd := exec.CommandContext(t.Context(), "bash", script, "-s", "./cmd/gateway")
 			cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 			out, err := cmd.CombinedOutput()
@@ -60,10 +59,7 @@ const maxBinary = 65_500_000
 func TestBinaryIsSmall(t *testing.T) {
 	t.Parallel()
 	path := commandtest.Command(t, nil).Path
-	info, err := buildinfo.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(buildinfo.ReadFile(path))(t)
 	set := map[string]string{}
 	for _, s := range info.Settings {
 		set[s.Key] = s.Value
@@ -78,10 +74,7 @@ func TestBinaryIsSmall(t *testing.T) {
 	if set["-race"] == "true" {
 		t.Skip("the race detector's code is not part of a release")
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(path))(t)
 	// The names of functions are in every binary, for stack traces.
 	has := func(function string) bool { return bytes.Contains(content, []byte("\x00"+function+"\x00")) }
 	if !has("github.com/gin-gonic/gin.(*Engine).ServeHTTP") {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/encoder/weights/weightstest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestEncoderInstall(t *testing.T) {
@@ -32,9 +33,7 @@ func TestEncoderInstall(t *testing.T) {
 	if out, msg, code = run(t, append(env, "DATABASE_URL=postgres://localhost/slipbox"), "encoder", "install"); code != 0 || !strings.Contains(out, "already") || msg != "" {
 		t.Errorf("the second time: exit %d\n%s%s", code, out, msg)
 	}
-	if err := os.Truncate(filepath.Join(dir, "model.safetensors"), 1000); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(filepath.Join(dir, "model.safetensors"), 1000))
 	if out, _, code = run(t, append(env, "SLIPBOX_EMBEDDER="), "doctor", "--data", t.TempDir()); code != 0 || !strings.Contains(out, "1000 of 90868376 bytes") {
 		t.Errorf("doctor: exit %d\n%s", code, out)
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // within waits until a condition holds, for at most five minutes.
@@ -52,10 +54,7 @@ func filesWith(t *testing.T, folder, text string) (out []string) {
 // indexFiles returns the snapshots of indexes in the folder of a gateway.
 func indexFiles(t *testing.T, data string) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(data, "index", "*", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(filepath.Glob(filepath.Join(data, "index", "*", "*")))(t)
 	return found
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	contract "github.com/slipboxhq/slipbox/api"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // What one request may take of the process.
@@ -45,10 +46,7 @@ func TestHostileRequests(t *testing.T) { //nolint:paralleltest // measures a pro
 	for i := range 20 {
 		p.must(t, h.key, http.StatusCreated, "POST", "/v1/collections/space/notes", object{"content": sentence(i)})
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(contract.OpenAPI())
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(openapi3.NewLoader().LoadFromData(contract.OpenAPI()))(t)
 	h.bulkLine = doc.Components.Schemas["BulkNote"].Value
 	operations, last := 0, []func(){}
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
@@ -200,10 +198,7 @@ func (h *hostile) send(method, target, key, media, what string, body []byte) {
 
 func (h *hostile) request(method, target, key, media string, body []byte) int {
 	h.t.Helper()
-	req, err := http.NewRequestWithContext(h.t.Context(), method, h.p.url+target, bytes.NewReader(body))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(h.t.Context(), method, h.p.url+target, bytes.NewReader(body)))(h.t)
 	req.Header.Set("Authorization", "Bearer "+key)
 	req.Header.Set("Slipbox-Collection", "space")
 	if media != "" {
@@ -228,10 +223,7 @@ func (h *hostile) resident(name string) int64 {
 	h.t.Helper()
 	for line := range strings.Lines(h.proc("status")) {
 		if rest, ok := strings.CutPrefix(line, name+":"); ok {
-			n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
-			if err != nil {
-				h.t.Fatal(err)
-			}
+			n := must.Get(strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64))(h.t)
 			return n << 10
 		}
 	}
@@ -242,9 +234,7 @@ func (h *hostile) resident(name string) int64 {
 // resetPeak makes VmHWM begin again (proc(5), clear_refs).
 func (h *hostile) resetPeak() {
 	h.t.Helper()
-	if err := os.WriteFile(h.file("clear_refs"), []byte("5"), 0o600); err != nil {
-		h.t.Fatal(err)
-	}
+	must.Do(h.t, os.WriteFile(h.file("clear_refs"), []byte("5"), 0o600))
 }
 
 // cpu returns the processor time that the process has used (proc(5), stat: fields 14 and 15).
@@ -255,10 +245,7 @@ func (h *hostile) cpu() time.Duration {
 	fields := strings.Fields(rest)
 	total := time.Duration(0)
 	for _, f := range fields[11:13] {
-		n, err := strconv.Atoi(f)
-		if err != nil {
-			h.t.Fatal(err)
-		}
+		n := must.Get(strconv.Atoi(f))(h.t)
 		total += time.Duration(n) * tick
 	}
 	return total
@@ -270,10 +257,7 @@ func (h *hostile) file(name string) string {
 
 func (h *hostile) proc(name string) string {
 	h.t.Helper()
-	raw, err := os.ReadFile(h.file(name))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(h.file(name)))(h.t)
 	return string(raw)
 }
 

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // stdio connects to a command on standard input and output.
@@ -115,9 +116,7 @@ func TestMCPHostileLines(t *testing.T) {
 	cmd.Stdin = strings.NewReader(in)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, io.Discard
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Run())
 	away, malformed := 0, 0
 	for line := range strings.Lines(out.String()) {
 		var m struct {

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A common mistake is answered with its fix.
@@ -17,9 +19,7 @@ func TestMistakesNameTheFix(t *testing.T) {
 	data := t.TempDir()
 	taken := strings.TrimPrefix(serve(t, data, nil).url, "http://")
 	file := filepath.Join(t.TempDir(), "notes.txt")
-	if err := os.WriteFile(file, []byte("not a database, but long enough to look like one"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("not a database, but long enough to look like one"), 0o600))
 	fresh := filepath.Join(t.TempDir(), "fresh")
 	for _, tt := range []struct {
 		name string
@@ -76,9 +76,7 @@ func TestDoctorLooksAtAddressAndData(t *testing.T) {
 		t.Errorf("without a gateway: exit %d\n%s%s", code, out, msg)
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	below := filepath.Join(file, "data")
 	if out, msg, code := run(t, nil, "doctor", "--data", below); code != 1 || !strings.Contains(out, "bad   data") || !strings.Contains(out, "--data") {
 		t.Errorf("a directory that cannot be created: exit %d\n%s%s", code, out, msg)

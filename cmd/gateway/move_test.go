@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // exported creates a store with a key and exports it to a file, by the commands.
@@ -34,15 +35,9 @@ func exported(t *testing.T) (file, key string) {
 // killImport sends half of a file to an import and kills it.
 func killImport(t *testing.T, file string, env []string, args ...string) {
 	t.Helper()
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(file))(t)
 	cmd := commandtest.Command(t, env, append([]string{"import", "-"}, args...)...)
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdin := must.Get(cmd.StdinPipe())(t)
 	p := commandtest.Start(t, cmd)
 	if _, err := io.Copy(stdin, bytes.NewReader(whole[:len(whole)*2/3])); err != nil {
 		t.Fatalf("feed the import: %v\n%s", err, p.Stderr)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // linksOf lists the links of a collection as "4>1", where a note is named by the order of adding.
@@ -58,22 +60,13 @@ func TestBulkLinksInOrder(t *testing.T) {
 	for i := range notes {
 		note := object{"content": sentence(i)}
 		p.must(t, key, 201, "POST", "/v1/collections/single/notes?wait=evolved", note)
-		line, err := json.Marshal(note)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must.Get(json.Marshal(note))(t)
 		lines.Write(append(line, '\n'))
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/v1/collections/bulk/notes/bulk", strings.NewReader(lines.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/v1/collections/bulk/notes/bulk", strings.NewReader(lines.String())))(t)
 	req.Header.Set("Authorization", "Bearer "+key)
 	req.Header.Set("Content-Type", "application/x-ndjson")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	answer, err := io.ReadAll(resp.Body)
 	if closeErr := resp.Body.Close(); err != nil || closeErr != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("bulk: %s, %v, %v\n%s", resp.Status, err, closeErr, answer)

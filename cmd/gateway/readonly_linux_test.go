@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // immutable is FS_IMMUTABLE_FL of linux/fs.h.
@@ -82,17 +84,13 @@ func TestFolderBecomesReadOnly(t *testing.T) {
 		return status == 200 && checks["writes"] != nil && checks["writes"] != "ok"
 	})
 	// Pages of the shared memory of the log, too, once the kernel has written them back: a read that has to change one fails.
-	if err := setWritable(data, false, all...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, setWritable(data, false, all...))
 	for range 3 {
 		if status, out := p.call(t.Context(), key, "GET", "/v1/collections/c/notes", nil); status != 200 && status != 503 {
 			t.Fatalf("a read: status %d: %v\n%s", status, out, p.Stderr)
 		}
 	}
-	if err := setWritable(data, true, all...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, setWritable(data, true, all...))
 	p.must(t, key, 201, "POST", "/v1/collections/c/notes", object{"content": "A third one."})
 	p.must(t, key, 200, "POST", "/v1/collections/c/search", object{"query": "third"})
 	if notes := p.must(t, key, 200, "GET", "/v1/collections/c/notes", nil)["items"].([]any); len(notes) != 2 {

@@ -25,6 +25,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestRollBack runs this release and the next one beside each other, over one Postgres and one
@@ -332,10 +333,7 @@ func nextSteps() map[store.Dialect]string {
 // nextMigration returns the name and the text of a migration after those of this release.
 func nextMigration(t *testing.T, up string) (file, text string) {
 	t.Helper()
-	steps, err := postgres.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must.Get(postgres.Migrations())(t)
 	newest := steps[len(steps)-1]
 	return fmt.Sprintf("%05d_next.sql", newest.Version+1), fmt.Sprintf("-- compatible-from: %d\n-- +goose Up\n%s", newest.CompatibleFrom, up)
 }
@@ -343,56 +341,35 @@ func nextMigration(t *testing.T, up string) (file, text string) {
 // migrateToNext migrates a database as the next release would.
 func migrateToNext(t *testing.T, owner string) {
 	t.Helper()
-	steps, err := postgres.Migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must.Get(postgres.Migrations())(t)
 	folder := fstest.MapFS{}
 	for _, s := range steps {
 		folder[s.File] = &fstest.MapFile{Data: []byte(s.SQL)}
 	}
 	file, text := nextMigration(t, nextSteps()[store.Postgres])
 	folder[file] = &fstest.MapFile{Data: []byte(text)}
-	cc, err := pgx.ParseConfig(owner)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cc := must.Get(pgx.ParseConfig(owner))(t)
 	db := stdlib.OpenDB(*cc)
 	defer func() { _ = db.Close() }()
-	m, err := store.NewMigrator(db, store.Postgres, folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(store.NewMigrator(db, store.Postgres, folder))(t)
+	must.Do(t, m.Up(t.Context()))
 }
 
 // overlay writes the migration of the next release, and returns a file for "go build -overlay" that
 // adds it to the source.
 func overlay(t *testing.T, steps map[store.Dialect]string) (path string) {
 	t.Helper()
-	root, err := filepath.Abs(moduleRoot)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs(moduleRoot))(t)
 	dir, replace := t.TempDir(), map[string]string{}
 	for engine, up := range steps {
 		name, content := nextMigration(t, up)
 		file := filepath.Join(dir, string(engine)+".sql")
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(content), 0o600))
 		replace[filepath.Join(root, "migrations", string(engine), name)] = file
 	}
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(map[string]any{"Replace": replace}))(t)
 	path = filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, text, 0o600))
 	return path
 }
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // to change database files
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestFirstStartPrintsOneKeyOnce(t *testing.T) {
@@ -144,9 +146,7 @@ func TestStopFinishesRequestsAndReturnsJobs(t *testing.T) {
 func TestUnusableDataDirectory(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a-file")
-	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("x"), 0o600))
 	_, msg, code := run(t, nil, "serve", "--data", file, "--addr", freeAddr(t))
 	if code != 1 || !strings.Contains(msg, file) || !strings.Contains(msg, "not a directory") {
 		t.Errorf("exit %d: %s", code, msg)
@@ -157,9 +157,7 @@ func TestDamagedDatabase(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	db := filepath.Join(data, "slipbox.db")
-	if err := os.WriteFile(db, []byte(strings.Repeat("this is not a database. ", 500)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(db, []byte(strings.Repeat("this is not a database. ", 500)), 0o600))
 	_, msg, code := run(t, nil, "serve", "--data", data, "--addr", freeAddr(t))
 	if code != 1 || !strings.Contains(msg, "slipbox.db") || !strings.Contains(msg, "restore") {
 		t.Errorf("exit %d: the message names no file or no fix: %s", code, msg)
@@ -174,16 +172,9 @@ func TestDatabaseOfANewerVersion(t *testing.T) {
 	data := t.TempDir()
 	p := serve(t, data, nil)
 	p.Stop(t)
-	db, err := sql.Open("sqlite", filepath.Join(data, "slipbox.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)`); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(sql.Open("sqlite", filepath.Join(data, "slipbox.db")))(t)
+	must.Get(db.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)`))(t)
+	must.Do(t, db.Close())
 	for _, args := range [][]string{{"serve", "--addr", freeAddr(t)}, {"key", "list"}} {
 		_, msg, code := run(t, nil, append(args, "--data", data)...)
 		if code != 1 || !strings.Contains(msg, "newer") {
@@ -250,9 +241,7 @@ func TestBackupAndRestoreOfTheLiveFile(t *testing.T) {
 	fresh := t.TempDir()
 	// These files are of a restore that was killed.
 	for name, left := range map[string]string{"LOCK": "1\n", "slipbox.db.part": "a part of the file", "slipbox.db.part-wal": ""} {
-		if err := os.WriteFile(filepath.Join(fresh, name), []byte(left), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(fresh, name), []byte(left), 0o600))
 	}
 	if _, msg, code := run(t, nil, "restore", file, "--data", fresh); code != 0 {
 		t.Fatalf("restore: exit %d\n%s", code, msg)
@@ -261,9 +250,7 @@ func TestBackupAndRestoreOfTheLiveFile(t *testing.T) {
 		t.Errorf("the restore leaves %v, %v", left, err)
 	}
 	junk := filepath.Join(t.TempDir(), "junk.db")
-	if err := os.WriteFile(junk, []byte(strings.Repeat("no database", 1_000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(junk, []byte(strings.Repeat("no database", 1_000)), 0o600))
 	for _, command := range []string{"restore", "import"} {
 		above := t.TempDir()
 		for _, into := range []string{filepath.Join(above, "a", "new"), above} {

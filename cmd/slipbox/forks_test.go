@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // noteID returns the id of the note that a search finds first.
@@ -190,15 +191,9 @@ func TestAsOf(t *testing.T) {
 
 func (p *person) deleteCollection(t *testing.T, name string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, p.url+"/v1/collections/"+name, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodDelete, p.url+"/v1/collections/"+name, http.NoBody))(t)
 	r.Header.Set("Authorization", "Bearer "+p.key)
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.DefaultClient.Do(r))(t)
 	if _ = resp.Body.Close(); resp.StatusCode != http.StatusNoContent {
 		t.Errorf("the deletion of %s: %s", name, resp.Status)
 	}

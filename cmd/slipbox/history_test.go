@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // histories are the fixtures of the translators.
@@ -17,20 +19,11 @@ const histories = "../../internal/memory/transfer/testdata/"
 func zipped(t *testing.T, from string) string {
 	t.Helper()
 	at := filepath.Join(t.TempDir(), filepath.Base(from)+".zip")
-	f, err := os.Create(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(at))(t)
 	w := zip.NewWriter(f)
-	if err := w.AddFS(os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.AddFS(os.DirFS(from)))
+	must.Do(t, w.Close())
+	must.Do(t, f.Close())
 	return at
 }
 
@@ -86,9 +79,7 @@ func TestImportHistories(t *testing.T) {
 		t.Errorf("the summary of MemoryBank: %s", facts)
 	}
 	strange := filepath.Join(t.TempDir(), "data.json")
-	if err := os.WriteFile(strange, []byte(`{"rows": [1, 2]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(strange, []byte(`{"rows": [1, 2]}`), 0o600))
 	if _, problems, code := p.run(t, "", "import", strange, "-c", "past"); code != 1 || !strings.Contains(problems, "whatsapp") ||
 		!strings.Contains(problems, "docs/history.md") {
 		t.Errorf("what is not recognized: exit %d, %s", code, problems)
@@ -98,9 +89,7 @@ func TestImportHistories(t *testing.T) {
 	bare := write(t, "bare.jsonl", `{"content":"eins"}`+"\n")
 	p.prints(t, []string{"\neins\n", "from 1 file; "}, "import", bare, "-c", "past", "--dry-run")
 	day := filepath.Join(t.TempDir(), "chat.txt")
-	if err := os.WriteFile(day, []byte("3/4/26, 9:59 AM - Nora: Late.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(day, []byte("3/4/26, 9:59 AM - Nora: Late.\n"), 0o600))
 	if _, problems, code := p.run(t, "", "import", day, "-c", "past"); code != 1 || !strings.Contains(problems, "--dates") ||
 		!strings.Contains(problems, "docs/history/whatsapp.md") {
 		t.Errorf("a date that can be read in two ways: exit %d, %s", code, problems)
@@ -115,9 +104,7 @@ func TestSearchPrintsExchanges(t *testing.T) {
 	talk := filepath.Join(t.TempDir(), "talk.jsonl")
 	lines := `{"role":"user","content":"Which kiln should I buy?","occurred_at":"2026-03-01T09:00:00Z"}` + "\n" +
 		`{"role":"assistant","content":"The Skutt 818 fits in a shed.","occurred_at":"2026-03-01T09:00:00Z"}` + "\n"
-	if err := os.WriteFile(talk, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(talk, []byte(lines), 0o600))
 	p.pipe(t, "", "import", talk, "-c", "bank", "--create", "memorybank")
 	found := p.pipe(t, "", "search", "-c", "bank", "Skutt 818")
 	if !strings.Contains(found, "Which kiln should I buy?") || !strings.Contains(found, "The Skutt 818 fits in a shed.") {
@@ -272,8 +259,6 @@ func TestImportFollowsFrontMatter(t *testing.T) {
 	if kiln["occurred_at"] == "2025-07-02T00:00:00Z" {
 		t.Error("the note keeps the date that the file no longer has")
 	}
-	if err := os.Chtimes(filepath.Join(dir, "a.md"), time.Time{}, time.Unix(1_700_000_000, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes(filepath.Join(dir, "a.md"), time.Time{}, time.Unix(1_700_000_000, 0)))
 	step("0 2 0 0", "[mine] waits <nil> 1 0")
 }

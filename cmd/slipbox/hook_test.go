@@ -14,37 +14,27 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // hookJSON returns the input of a hook.
 func hookJSON(t *testing.T, fields map[string]any) string {
 	t.Helper()
-	raw, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(fields))(t)
 	return string(raw)
 }
 
 // messages returns what the memory of a user has of a conversation.
 func (p *person) messages(t *testing.T, user string) []map[string]any {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+"/v1/collections/by/messages?user="+user, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+"/v1/collections/by/messages?user="+user, http.NoBody))(t)
 	req.Header.Set("Authorization", "Bearer "+p.key)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	defer func() { _ = resp.Body.Close() }()
 	var list struct {
 		Items []map[string]any `json:"items"`
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&list); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.NewDecoder(resp.Body).Decode(&list))
 	return list.Items
 }
 
@@ -56,17 +46,10 @@ func TestHookInstall(t *testing.T) {
 	for program, file := range map[string]string{"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json"} {
 		file = filepath.Join(p.home, file)
 		const before = "{\n  \"model\": \"opus\"\n}\n"
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(before), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must.Do(t, os.WriteFile(file, []byte(before), 0o644))
 		read := func() string {
-			raw, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := must.Get(os.ReadFile(file))(t)
 			return string(raw)
 		}
 		if out := p.pipe(t, "", "hook", program, "install", "--dry-run"); !strings.Contains(out, "+ ") || read() != before {
@@ -91,9 +74,7 @@ func TestHookInstall(t *testing.T) {
 		if read() != before {
 			t.Errorf("after the removal:\n%s", read())
 		}
-		if err := os.WriteFile(file, []byte("{broken"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte("{broken"), 0o600))
 		if _, problems, code := p.run(t, "", "hook", program, "install"); code != 1 || !strings.Contains(problems, "nothing was changed") || read() != "{broken" {
 			t.Errorf("broken settings: exit %d, %s\n%s", code, problems, read())
 		}
@@ -302,14 +283,9 @@ func TestHookIsSilent(t *testing.T) {
 	p.login(t)
 	hangs := hangingGateway(t)
 	var closed net.ListenConfig
-	l, err := closed.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(closed.Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	away := "http://" + l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Close())
 	good := hookJSON(t, map[string]any{"session_id": "s", "prompt": "Where is the kiln?"})
 	big := hookJSON(t, map[string]any{"session_id": "s", "prompt": strings.Repeat("kiln ", 200_000)})
 	for _, tt := range []struct {

@@ -16,16 +16,14 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // endedAt runs a command and ends it by a signal at one of its requests, before the gateway gets it or when the answer is there
 // and not yet sent. It returns false when the command had fewer requests, and worked.
 func (p *person) endedAt(t *testing.T, request int, answered bool, signal syscall.Signal, env []string, args ...string) bool {
 	t.Helper()
-	gateway, err := url.Parse(p.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gateway := must.Get(url.Parse(p.url))(t)
 	forward := httputil.NewSingleHostReverseProxy(gateway)
 	running := make(chan *commandtest.Process, 1)
 	var asked atomic.Int32
@@ -95,9 +93,7 @@ func TestImportEndedAnywhere(t *testing.T) {
 		dir := t.TempDir()
 		write := func(name, content string) {
 			t.Helper()
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 		}
 		args := func(round int) []string {
 			return []string{"import", dir, "-c", "folder-" + strconv.Itoa(round), "--create", "amem", "--no-infer"}
@@ -133,9 +129,7 @@ func TestImportEndedAnywhere(t *testing.T) {
 	t.Run("memorybank", func(t *testing.T) {
 		t.Parallel()
 		file := filepath.Join(t.TempDir(), "ada.json")
-		if err := os.WriteFile(file, []byte(`{"name": "Ada", "history": {"2026-03-01": [{"query": "I moved to Lisbon.", "response": "How is it?"}, {"query": "Warm.", "response": "Good."}]}}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(`{"name": "Ada", "history": {"2026-03-01": [{"query": "I moved to Lisbon.", "response": "How is it?"}, {"query": "Warm.", "response": "Good."}]}}`), 0o600))
 		args := func(round int) []string {
 			return []string{"import", file, "-c", "bank-" + strconv.Itoa(round), "--create", "memorybank"}
 		}

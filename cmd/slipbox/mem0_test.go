@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // mem0Double answers as mem0's platform and its open-source server do, a page of two at a time. Before its first answer to each path
@@ -255,16 +256,10 @@ func (p *person) patch(t *testing.T, path, body string) {
 
 func (p *person) call(t *testing.T, method, path string, body io.Reader) map[string]any {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, p.url+path, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), method, p.url+path, body))(t)
 	r.Header.Set("Authorization", "Bearer "+p.key)
 	r.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.DefaultClient.Do(r))(t)
 	defer func() { _ = resp.Body.Close() }()
 	var out map[string]any
 	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil || resp.StatusCode/100 != 2 {

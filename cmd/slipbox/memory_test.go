@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A memory is asked, forked, looked back into and listed.
@@ -74,12 +75,8 @@ func writer(t *testing.T, dir string) func(name, content string) {
 	return func(name, content string) {
 		t.Helper()
 		at := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(at), 0o700))
+		must.Do(t, os.WriteFile(at, []byte(content), 0o600))
 	}
 }
 
@@ -142,9 +139,7 @@ func TestImportFollowsAFile(t *testing.T) {
 	dirs := []string{t.TempDir(), t.TempDir()}
 	write := func(dir int, name, content string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dirs[dir], name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dirs[dir], name), []byte(content), 0o600))
 	}
 	step := func(dir int, want string, contents ...string) {
 		t.Helper()
@@ -204,18 +199,13 @@ func TestInterruptAndRevokedKey(t *testing.T) {
 	cmd := commandtest.Command(t, append(p.env, "SLIPBOX_URL="+hangs.url, "SLIPBOX_API_KEY="+p.key), "search", "kiln")
 	run := commandtest.Start(t, cmd)
 	<-hangs.asked
-	if err := syscall.Kill(run.PID(), syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(run.PID(), syscall.SIGINT))
 	<-run.Done
 	if run.ExitCode() != 130 || !strings.Contains(run.Stderr.String(), "interrupted") {
 		t.Errorf("exit %d, %s", run.ExitCode(), run.Stderr)
 	}
 	list := commandtest.CommandOf(t, "../gateway", nil, "key", "list", "--data", p.data)
-	out, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(list.Output())(t)
 	for line := range strings.Lines(string(out)) {
 		if fields := strings.Fields(line); strings.Contains(line, "active") {
 			if out, err := commandtest.CommandOf(t, "../gateway", nil, "key", "revoke", fields[0], "--data", p.data).CombinedOutput(); err != nil {
@@ -236,9 +226,7 @@ func TestImportDates(t *testing.T) {
 	p.login(t)
 	dir := t.TempDir()
 	for _, day := range []string{"2026-06-01", "2026-01-15"} {
-		if err := os.WriteFile(filepath.Join(dir, day+".md"), []byte("On "+day+" I saw the dentist.\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, day+".md"), []byte("On "+day+" I saw the dentist.\n"), 0o600))
 	}
 	for zone, want := range map[string][]string{
 		"UTC": {"2026-01-15T00:00:00Z", "2026-06-01T00:00:00Z"}, "America/New_York": {"2026-01-15T05:00:00Z", "2026-06-01T04:00:00Z"},
@@ -266,9 +254,7 @@ func TestFiles(t *testing.T) {
 	p := newPerson(t)
 	p.login(t)
 	file := filepath.Join(t.TempDir(), `mill "old".txt`)
-	if err := os.WriteFile(file, []byte("The emergency valve of the mill is green.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("The emergency valve of the mill is green.\n"), 0o600))
 	added := object(t, p.pipe(t, "", "file", "add", file, "--user", "nora", "--create", "mem0"))
 	p.pipe(t, "", "watch", added["job"].(map[string]any)["id"].(string))
 	id := added["file"].(map[string]any)["id"].(string)
@@ -279,9 +265,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf("the files are %s", out)
 	}
 	later := filepath.Join(t.TempDir(), "later.txt")
-	if err := os.WriteFile(later, []byte("The mill was sold.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(later, []byte("The mill was sold.\n"), 0o600))
 	p.pipe(t, "", "watch", object(t, p.pipe(t, "", "file", "add", later, "--user", "nora"))["job"].(map[string]any)["id"].(string))
 	for order, olderFirst := range map[string]bool{"updated": false, "newest": false, "oldest": true} {
 		out := p.pipe(t, "", "file", "list", "--user", "nora", "--text", "--order", order)

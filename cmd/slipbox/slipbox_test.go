@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // These tests run the real binary against the real gateway, over real pipes.
@@ -100,10 +101,7 @@ func (p *person) pipe(t *testing.T, in string, args ...string) string {
 // Nothing of the server is in the binary: it starts in milliseconds before every prompt.
 func TestNoServerInside(t *testing.T) {
 	t.Parallel()
-	info, err := buildinfo.ReadFile(commandtest.Command(t, nil).Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(buildinfo.ReadFile(commandtest.Command(t, nil).Path))(t)
 	for _, m := range info.Deps {
 		switch m.Path {
 		case "github.com/gin-gonic/gin", "modernc.org/sqlite", "github.com/jackc/pgx/v5", "go.opentelemetry.io/otel":
@@ -226,9 +224,7 @@ func TestBrokenProfiles(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
 	file := filepath.Join(p.home, ".config", "slipbox", "profiles.json")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("{"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("{"), 0o600)))
 	if out, problems, code := p.runIn(t, []string{"SLIPBOX_URL=" + p.url, "SLIPBOX_KEY=" + p.key}, "", "list"); code != 0 {
 		t.Errorf("with all in the environment: exit %d\n%s%s", code, out, problems)
 	}
@@ -267,9 +263,7 @@ func TestErrorsNameTheFix(t *testing.T) {
 	p.login(t)
 	away := "http://127.0.0.1:" + commandtest.FreePort(t)
 	list := filepath.Join(t.TempDir(), "list.json")
-	if err := os.WriteFile(list, []byte("[1, 2]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(list, []byte("[1, 2]"), 0o600))
 	nothing := write(t, "nothing.jsonl", "")
 	// A shell completes what exists.
 	for args, want := range map[string]string{"--help": "completion", "__complete search -c ": "diary", "__complete search --profile ": "default", "completion bash": "slipbox"} {

@@ -12,31 +12,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // openTerminal returns both ends of a terminal of so many columns.
 func openTerminal(t *testing.T, columns uint16) (person, program *os.File) {
 	t.Helper()
-	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	person = must.Get(os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { _ = person.Close() })
 	fd := int(person.Fd())
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: 24}); err != nil {
-		t.Fatal(err)
-	}
-	program, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(unix.IoctlGetInt(fd, unix.TIOCGPTN))(t)
+	must.Do(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
+	must.Do(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: 24}))
+	program = must.Get(os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { _ = program.Close() })
 	return person, program
 }
@@ -51,10 +39,7 @@ func awaitNoEcho(t *testing.T, person *os.File) {
 	defer look.Stop()
 	tooLong := time.After(5 * time.Minute)
 	for {
-		mode, err := unix.IoctlGetTermios(int(person.Fd()), unix.TCGETS)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mode := must.Get(unix.IoctlGetTermios(int(person.Fd()), unix.TCGETS))(t)
 		if mode.Lflag&unix.ECHO == 0 {
 			return
 		}
@@ -72,9 +57,7 @@ func (p *person) on(t *testing.T, columns uint16, prompt, typed string, env []st
 	mine, its := openTerminal(t, columns)
 	cmd := commandtest.Command(t, append(slices.Clip(p.env), env...), args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = its, its, its
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	if err := its.Close(); err != nil { // so that a read ends when the command does
 		t.Fatal(err)
 	}
@@ -90,9 +73,7 @@ func (p *person) on(t *testing.T, columns uint16, prompt, typed string, env []st
 			if prompt == notShown {
 				awaitNoEcho(t, mine)
 			}
-			if _, err := mine.WriteString(typed); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(mine.WriteString(typed))(t)
 			typed = ""
 		}
 	}
@@ -161,9 +142,7 @@ func TestInterruptedLogin(t *testing.T) {
 	cmd.Stdin = its
 	run := commandtest.Start(t, cmd)
 	awaitNoEcho(t, mine)
-	if err := unix.Kill(run.PID(), unix.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, unix.Kill(run.PID(), unix.SIGINT))
 	<-run.Done
 	mode, err := unix.IoctlGetTermios(int(its.Fd()), unix.TCGETS)
 	if err != nil || mode.Lflag&unix.ECHO == 0 || run.ExitCode() != 130 || !strings.Contains(run.Stderr.String(), "interrupted") {

@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // These tests run the real binary, to test how the process starts and stops.
@@ -22,10 +23,7 @@ const wrapping = "SLIPBOX_WRAPPING_KEY=a wrapping key that all of them share"
 // An error for a missing setting is short and says what to do.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = taken.Close() })
 	somewhere := []string{wrapping, "DATABASE_URL=postgres://a:guess@127.0.0.1:1/x", "REDIS_URL=redis://127.0.0.1:1"}
 	for name, tt := range map[string]struct {
@@ -83,10 +81,7 @@ func start(t *testing.T, env []string, args ...string) *process {
 
 func (p *process) get(t *testing.T, path string) (status int, body map[string]any) {
 	t.Helper()
-	resp, err := http.Get(p.url + path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.Get(p.url + path))(t)
 	defer func() { _ = resp.Body.Close() }()
 	_ = json.NewDecoder(resp.Body).Decode(&body)
 	return resp.StatusCode, body
@@ -135,10 +130,7 @@ func TestStartAndStop(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	out, err := commandtest.Command(t, nil, "--help").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(commandtest.Command(t, nil, "--help").Output())(t)
 	for _, want := range []string{"DATABASE_URL", "REDIS_URL", "SLIPBOX_WRAPPING_KEY", "gateway serve", "--stages", "SIGTERM", "/readyz", "worker health"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("help does not speak of %q:\n%s", want, out)

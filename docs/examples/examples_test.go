@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // network returns the command line that runs a script in its own network namespace, which has only a
@@ -74,10 +76,7 @@ func run(t *testing.T, example string, number int) output {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	script, err := filepath.Abs(filepath.Join(example, "run.sh"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(filepath.Abs(filepath.Join(example, "run.sh")))(t)
 	args, alone := network(ctx, script)
 	if !alone {
 		args = []string{script}
@@ -112,10 +111,7 @@ func gateway(t *testing.T) string {
 	if built := os.Getenv("SLIPBOX_BINARIES"); built != "" {
 		return filepath.Join(built, "gateway")
 	}
-	file, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(build())(t)
 	return file
 }
 

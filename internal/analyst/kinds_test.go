@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
 	"github.com/slipboxhq/slipbox/internal/said"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // vectors is an embedder over the encoder for many languages.
@@ -38,10 +39,7 @@ func (v vectors) Embed(ctx context.Context, _ tenant.Scope, texts []string) ([]m
 // readerOf returns a reader with vectors.
 func readerOf(t *testing.T) *reader {
 	t.Helper()
-	e, err := encoder.Open(encoder.E5ForTalk, weightstest.Dir(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(encoder.Open(encoder.E5ForTalk, weightstest.Dir(t)))(t)
 	t.Cleanup(func() { _ = e.Close() })
 	return &reader{ctx: t.Context(), encoder: vectors{e}}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // collectLinks reads the features of judged pairs again, after a change of the features or of what they are made of.
@@ -46,19 +47,13 @@ var linkLabels = filepath.Join("..", "eval", "reviews", "links.tsv")
 
 func readPairs(t *testing.T) []judgedPair {
 	t.Helper()
-	raw, err := os.ReadFile(linkLabels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(linkLabels))(t)
 	var out []judgedPair
 	for line := range strings.Lines(string(raw)) {
 		parts := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		p := judgedPair{older: parts[0], newer: parts[1], hash: parts[2], verdict: parts[3]}
 		for f := range strings.FieldsSeq(parts[4]) {
-			x, err := strconv.ParseFloat(f, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must.Get(strconv.ParseFloat(f, 64))(t)
 			p.features = append(p.features, x)
 		}
 		out = append(out, p)
@@ -69,10 +64,7 @@ func readPairs(t *testing.T) []judgedPair {
 // collect reads the features of the pairs from a file of their notes and writes them. A pair that is not in the file has none.
 func collect(t *testing.T, pairs []judgedPair, from string) {
 	t.Helper()
-	raw, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(from))(t)
 	features := map[string][]string{}
 	for line := range strings.Lines(string(raw)) {
 		var read struct {
@@ -98,9 +90,7 @@ func collect(t *testing.T, pairs []judgedPair, from string) {
 	for _, p := range pairs {
 		fmt.Fprintf(&out, "%s\t%s\t%s\t%s\t%s\n", p.older, p.newer, p.hash, p.verdict, strings.Join(features[p.older+p.newer], " "))
 	}
-	if err := os.WriteFile(linkLabels, []byte(out.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(linkLabels, []byte(out.String()), 0o600))
 }
 
 func describeAgain(n *memory.Described) {
@@ -168,10 +158,7 @@ func TestLinkWeights(t *testing.T) {
 	if !same {
 		t.Errorf("the judged pairs give other weights, the bias first: %.2f", weights)
 	}
-	page, err := os.ReadFile(filepath.Join("..", "eval", "reviews", "links.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join("..", "eval", "reviews", "links.md")))(t)
 	check := func(set string, linked, right, good int) {
 		if line := fmt.Sprintf("| %s | %d of %d | %d of %d |", set, right, linked, right, good); !strings.Contains(string(page), line) {
 			t.Errorf("internal/eval/reviews/links.md does not say: %s", line)

@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 const problemSchema = "Problem"
@@ -57,16 +58,11 @@ type bench struct {
 func newBench(t *testing.T, cfg Config, handlers map[string]handler) bench {
 	t.Helper()
 	log := &bytes.Buffer{}
-	s, err := New(Deps{
+	s := must.Get(New(Deps{
 		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), Auth: keys{},
 		Build: Build{Version: "1.2.3", Commit: "abc", Date: "2026-01-01T00:00:00Z"},
-	}, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.mountAll(handlers); err != nil {
-		t.Fatal(err)
-	}
+	}, cfg))(t)
+	must.Do(t, s.mountAll(handlers))
 	return bench{Server: s, log: log}
 }
 
@@ -98,21 +94,13 @@ func (b bench) problem(t *testing.T, w *httptest.ResponseRecorder) wire.Problem 
 	if ct := w.Header().Get("Content-Type"); ct != mediaProblem {
 		t.Fatalf("content type %q, body %s", ct, w.Body)
 	}
-	schema, err := b.doc.schema(problemSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := parseJSON(w.Body.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := must.Get(b.doc.schema(problemSchema))(t)
+	value := must.Get(parseJSON(w.Body.Bytes()))(t)
 	if err := checkSchema(schema, value, w.Body.Len(), ""); err != nil {
 		t.Fatalf("the problem breaks its schema: %v", err)
 	}
 	var p wire.Problem
-	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(w.Body.Bytes(), &p))
 	if p.Status != w.Code {
 		t.Errorf("status %d in the document, %d on the wire", p.Status, w.Code)
 	}
@@ -317,9 +305,7 @@ func TestGoodInput(t *testing.T) {
 				t.Fatalf("%d %s", w.Code, w.Body)
 			}
 			var want any
-			if err := json.Unmarshal([]byte(tt.want), &want); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(tt.want), &want))
 			if a, z := mustJSON(t, got.Body), mustJSON(t, want); a != z {
 				t.Errorf("got %s, want %s", a, z)
 			}
@@ -329,10 +315,7 @@ func TestGoodInput(t *testing.T) {
 
 func mustJSON(t *testing.T, v any) string {
 	t.Helper()
-	raw, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(v))(t)
 	return string(raw)
 }
 
@@ -343,16 +326,10 @@ func TestChunkedBodyIsBounded(t *testing.T) {
 	defer srv.Close()
 	// Without Content-Length the limit is found while reading.
 	body := io.MultiReader(strings.NewReader(`{"content":"`), strings.NewReader(strings.Repeat("a", 2<<20)), strings.NewReader(`"}`))
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+notesPath, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+notesPath, body))(t)
 	r.Header.Set("Authorization", "Bearer all")
 	r.Header.Set("Content-Type", mediaJSON)
-	res, err := srv.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(srv.Client().Do(r))(t)
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("status %d", res.StatusCode)

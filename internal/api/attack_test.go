@@ -27,6 +27,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/oauth"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // attackMark is in everything that the victim of an attack stores, and in nothing that an attacker sends.
@@ -366,10 +367,7 @@ func (a *attack) body(op *contracttest.Operation) (text, media string) {
 		}
 		return values.Encode(), media
 	}
-	raw, err := json.Marshal(a.fill(op.Body(), 0))
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(a.fill(op.Body(), 0)))(a.t)
 	switch a.rand.IntN(20) {
 	case 0:
 		return string(raw[:len(raw)/2]), media

@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 const auditPath = "/v1/audit"
@@ -124,15 +125,13 @@ func TestUsage(t *testing.T) {
 		want[wire.NoteCreated](t, s, http.StatusCreated, admin, http.MethodPost, probe+"/base/notes", `{"content":"some text","infer":false,"on_duplicate":"keep"}`)
 	}
 	sc := need(s.auth.Authenticator.Authenticate(t.Context(), admin))(t).Scope
-	if err := s.store.AddModelUse(t.Context(), sc, []memory.ModelUse{
+	must.Do(t, s.store.AddModelUse(t.Context(), sc, []memory.ModelUse{
 		{Collection: base.ID, Purpose: "analyze", Day: "2026-11-21", Calls: 2, PromptTokens: 100, CompletionTokens: 10},
 		{Collection: second.ID, Purpose: "analyze", Day: "2026-11-21", Calls: 1, PromptTokens: 50, CompletionTokens: 5},
 		{Collection: base.ID, Purpose: "embed", Day: "2026-11-21", Calls: 4, PromptTokens: 40},
 		{Collection: base.ID, Purpose: "analyze", Day: "2026-11-20", Calls: 1, PromptTokens: 7, CompletionTokens: 7},
 		{Collection: base.ID, Purpose: "analyze", Day: "2026-10-01", Calls: 9, PromptTokens: 9, CompletionTokens: 9},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	want[wire.Tenant](t, s, http.StatusOK, s.operator, http.MethodPatch, tenantsPath+"/acme", `{"limits":{"notes":500}}`)
 
 	u := want[wire.Usage](t, s, http.StatusOK, admin, http.MethodGet, "/v1/usage", "")

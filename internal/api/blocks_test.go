@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/block"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C134, C135, C136: a collection with the policy memgpt begins with human and persona; blocks are created,
@@ -218,9 +219,7 @@ func TestBlockUndo(t *testing.T) {
 	step(at, "undo", "one\ntwo")
 	fork := "/v1/collections/" + b.Call(t, "one", "POST", c+"/clone", `{"name":"side"}`).Want(201).Text("id")
 	copied := b.Call(t, "one", "POST", c+"/clone", `{"name":"copy","mode":"copy"}`).Want(202)
-	if _, err := b.Work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Work(t.Context()))(t)
 	step(fork+"/blocks/human", "redo", "one\ntwo\nthree")
 	step(fork+"/blocks/human", "undo", "one\ntwo")
 	step(fork+"/blocks/human", "undo", "one")

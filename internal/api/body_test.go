@@ -16,15 +16,13 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // jsonOperations returns the operations of the contract that have a JSON body.
 func jsonOperations(t *testing.T) map[string]*operation {
 	t.Helper()
-	doc, err := sharedDocument()
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(sharedDocument())(t)
 	out := map[string]*operation{}
 	for id, op := range doc.operations {
 		if op.checks().body != nil {
@@ -169,10 +167,7 @@ func TestPiecesAreValidatedAsAWhole(t *testing.T) {
 	for id, op := range jsonOperations(t) {
 		for range 300 {
 			value := randomValue(rng, op.checks().body, 0)
-			text, err := json.MarshalIndent(value, "", [...]string{"", " "}[rng.IntN(2)])
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(json.MarshalIndent(value, "", [...]string{"", " "}[rng.IntN(2)]))(t)
 			parsed, err := parseJSON(text)
 			if err == nil {
 				err = checkSchema(op.checks().body, parsed, 0, "")
@@ -285,9 +280,7 @@ func TestValidationEndsWithTheRequest(t *testing.T) {
 	op := jsonOperations(t)["createChatCompletion"]
 	body := `{"messages":[` + strings.Repeat(`{"role":"user"},`, 1500) + `{"role":"user"}]}`
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := checkBody(ctx, op.checks().body, []byte(body)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(checkBody(ctx, op.checks().body, []byte(body)))(t)
 	cancel()
 	if _, err := checkBody(ctx, op.checks().body, []byte(body)); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)

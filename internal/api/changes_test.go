@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func summary(ch *wire.Change) string {
@@ -28,9 +29,7 @@ func summary(ch *wire.Change) string {
 
 func changeList(t *testing.T, a apptest.Response) (out wire.ChangeList) {
 	t.Helper()
-	if err := json.Unmarshal(a.Body.Bytes(), &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(a.Body.Bytes(), &out))
 	return out
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // What the user said is kept when the client leaves before the end of the answer, on every way to ask. The same question again is the
@@ -48,10 +49,7 @@ func TestChatKeepsTheQuestionOfAClientThatLeft(t *testing.T) {
 					}
 					return llmtest.Text("Lavender.")
 				})
-				r, err := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL+c.path, strings.NewReader(c.body))
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, srv.URL+c.path, strings.NewReader(c.body)))(t)
 				r.Header.Set("Authorization", "Bearer one")
 				r.Header.Set("Content-Type", "application/json")
 				res, err := srv.Client().Do(r)

@@ -6,16 +6,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Where there is a console, a browser at the gateway's address is led to it.
 func TestRootLeadsToTheConsole(t *testing.T) {
 	t.Parallel()
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.Path) })
-	s, err := New(Deps{Log: slog.New(slog.DiscardHandler), Auth: keys{}, Console: page}, DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(Deps{Log: slog.New(slog.DiscardHandler), Auth: keys{}, Console: page}, DefaultConfig()))(t)
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, request(http.MethodGet, "/", nil, "Authorization", "", "Accept", "text/html"))
 	if w.Code != http.StatusFound || w.Header().Get("Location") != "/console" {

@@ -10,6 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // HEAD answers as GET without a body, but not for a stream of events.
@@ -21,15 +22,9 @@ func TestHead(t *testing.T) {
 	b.Call(t, "one", "POST", "/v1/collections", `{"name":"space","policy":"none"}`).Want(http.StatusCreated)
 	head := func(path string) *http.Response {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, srv.URL+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodHead, srv.URL+path, http.NoBody))(t)
 		r.Header.Set("Authorization", "Bearer one")
-		res, err := srv.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must.Get(srv.Client().Do(r))(t)
 		if err := res.Body.Close(); err != nil {
 			t.Error(err)
 		}
@@ -209,18 +204,14 @@ func TestRetryOfACancelledJob(t *testing.T) {
 	made := b.Call(t, "one", "POST", c+"/notes", `{"content":"Ben bakes bread on Sundays in the old oven"}`).Want(http.StatusCreated)
 	job, note := "/v1/jobs/"+made.Text("job.id"), c+"/notes/"+made.Text("note.id")
 	b.Call(t, "one", "POST", job+"/cancel", "").Want(http.StatusAccepted)
-	if _, err := b.Work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Work(t.Context()))(t)
 	if got := b.Call(t, "one", "GET", note, ""); got.Text("state") != "raw" {
 		t.Errorf("the job ran: %s", got.Body)
 	}
 	if got := b.Call(t, "one", "POST", job+"/retry", "").Want(http.StatusAccepted); got.Text("state") != "queued" {
 		t.Errorf("%s", got.Body)
 	}
-	if _, err := b.Work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Work(t.Context()))(t)
 	if got := b.Call(t, "one", "GET", note, ""); got.Text("state") != "evolved" {
 		t.Errorf("after the retry: %s", got.Body)
 	}

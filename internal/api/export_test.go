@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/apptest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // live fills a collection with notes of several kinds, links, use, derived notes and times of several zones.
@@ -34,9 +35,7 @@ func live(t *testing.T, b *apptest.System, name string) {
 	b.Call(t, "one", "POST", c+"/search", `{"query":"Note 9","k":3}`).Want(http.StatusOK)
 	b.Call(t, "one", "POST", c+"/import", `{"id":"0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee","kind":"fact","key":"home","content":"Ida lives in Rome.","state":"evolved","supplied":[],"keywords":["Rome"],`+
 		`"analyst":"heuristic","provenance":{"sources":["`+ids[1]+`"],"stale":true},"usage":{"access_count":2,"strength":4,"last_access":"2026-02-03T00:00:00Z"},"created_at":"2026-02-02T00:00:00Z"}`).Want(http.StatusAccepted)
-	if _, err := b.Work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Work(t.Context()))(t)
 }
 
 // What is exported comes back: into an empty collection, with the same notes, links, attributes, times and zones. It is what the
@@ -59,9 +58,7 @@ func TestExportComesBack(t *testing.T) {
 	imported := func() {
 		t.Helper()
 		job := b.Call(t, "one", "POST", "/v1/collections/again/import", lines).Want(http.StatusAccepted).Text("job.id")
-		if _, err := b.Work(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Work(t.Context()))(t)
 		results := b.Call(t, "one", "GET", "/v1/jobs/"+job+"/results", "").Want(http.StatusOK).Body.String()
 		if strings.Contains(results, `"error"`) || strings.Contains(results, `"warnings"`) {
 			t.Errorf("results: %s", results)
@@ -194,9 +191,7 @@ func TestEachFieldComesBack(t *testing.T) {
 		"created_at":"2026-02-02T00:00:00+00:00","links":[{"target":"` + source + `","relation":"of","confidence":0.5,"attributes":{"why":"x"}}],
 		"usage":{"access_count":3,"last_access":"2026-02-03T00:00:00Z","strength":5},"history":[{"trigger":"x"}]}`
 	var sent map[string]any
-	if err := json.Unmarshal([]byte(said), &sent); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(said), &sent))
 	for name := range contracttest.Schema(t, "ImportNote").Properties {
 		if _, set := sent[name]; !set && exportedAs[name] == "" {
 			t.Errorf("this test does not set %s", name)
@@ -216,9 +211,7 @@ func TestEachFieldComesBack(t *testing.T) {
 	var got map[string]any
 	for line := range strings.Lines(first) {
 		if strings.Contains(line, `"id":"`+id) {
-			if err := json.Unmarshal([]byte(line), &got); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal([]byte(line), &got))
 		}
 	}
 	for name, value := range sent {

@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestExternalIDs: collections have ids of the application's own, and are listed by them (C313).
@@ -85,9 +86,7 @@ func TestByExternal(t *testing.T) {
 	t.Parallel()
 	b := apptest.New(t)
 	id, note := newNora(t, b)
-	if _, err := b.Work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Work(t.Context()))(t)
 	path := strings.NewReplacer("{note}", note, "{label}", "human", "{run}", note, "{approval}", note, "{block}", note, "{job}", note)
 	tried := 0
 	for _, op := range contracttest.Operations(t) {
@@ -339,9 +338,7 @@ func TestForgetUser(t *testing.T) {
 	if got.Length("deleted") != 2 || got.Length("kept") != 0 || got.Number("notes") != 1 || got.Number("bytes") == 0 {
 		t.Fatalf("report: %s", got.Body)
 	}
-	if _, err := b.Work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Work(t.Context()))(t)
 	b.Call(t, "one", "DELETE", forget, "").Want(http.StatusNotFound)
 	for _, ref := range []string{run, theirs, "nora", "deep", "fork"} {
 		b.Call(t, "one", "GET", "/v1/collections/"+ref, "").Want(http.StatusNotFound)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // guarded is a bench behind a proxy at 192.0.2.0/24, which is the address of httptest's requests.
@@ -19,10 +20,7 @@ func guarded(t *testing.T, trusted ...string) bench {
 	cfg := DefaultConfig()
 	cfg.TrustedProxies = trusted
 	b := newBench(t, cfg, echoes)
-	guard, err := auth.NewGuard(time.Now, slog.New(slog.DiscardHandler), auth.GuardConfig{PerAddress: 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	guard := must.Get(auth.NewGuard(time.Now, slog.New(slog.DiscardHandler), auth.GuardConfig{PerAddress: 20}))(t)
 	b.guard = guard
 	return b
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestSuggest(t *testing.T) {
@@ -75,10 +76,7 @@ func TestParametersRefuseUnknownValues(t *testing.T) {
 		"expires_at": "", "filter": "", "format": "(postHistory)", "from": "", "kind": "(listJobs)", "me": "", "name": "", "object": "", "parent": "", "q": "",
 		"query": "", "relation": "", "run": "", "session": "", "since": "", "subject": "", "target": "", "timezone": "", "to": "", "user": "", "valid_at": "",
 	}
-	doc, err := sharedDocument()
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(sharedDocument())(t)
 	enumerated := 0
 	for id, op := range doc.operations {
 		if op.public {
@@ -163,15 +161,12 @@ func TestFiltersRefuseUnknownValues(t *testing.T) {
 // names.
 func TestManyUnknownParameters(t *testing.T) {
 	t.Parallel()
-	doc, err := sharedDocument()
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(sharedDocument())(t)
 	unknown := url.Values{}
 	for i := range 5000 {
 		unknown.Set(fmt.Sprint("limit", i), "")
 	}
-	_, err = doc.operations["listNotes"].checkParameters(request(http.MethodGet, notesPath+"?"+unknown.Encode(), nil))
+	_, err := doc.operations["listNotes"].checkParameters(request(http.MethodGet, notesPath+"?"+unknown.Encode(), nil))
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Code != fault.Invalid || len(f.Fields) != maxProblemFields+1 {
 		t.Errorf("%v", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/apptest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A file of another program is understood before it is imported, is imported once, and is refused if nobody knows what it is.
@@ -16,10 +17,7 @@ func TestImportHistoryOverHTTP(t *testing.T) {
 	b := apptest.New(t)
 	b.Pass(270 * 24 * time.Hour) // after what the files say
 	chat := func(name string) string {
-		raw, err := os.ReadFile("../memory/transfer/testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile("../memory/transfer/testdata/" + name))(t)
 		return string(raw)
 	}
 	send := func(credential, target, body string) apptest.Response {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Bodies take at most their share of the memory, for a tenant and for the process, and free it on
@@ -24,9 +25,7 @@ func TestBodiesInFlight(t *testing.T) {
 	ann, bob := uuid.New(), uuid.New()
 	first := &share{of: f, tenant: ann}
 	for _, n := range []int64{10, 50, 20, 60} {
-		if err := first.resize(n); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, first.resize(n))
 	}
 	if err := (&share{of: f, tenant: ann}).resize(1); !fault.Is(err, fault.RateLimited) {
 		t.Errorf("over the tenant's share: %v", err)
@@ -87,10 +86,7 @@ func TestBodiesAreFreedOnEveryPath(t *testing.T) {
 		}
 		return noContent(c)
 	}})
-	p, err := b.auth.Authenticate(t.Context(), "all")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(b.auth.Authenticate(t.Context(), "all"))(t)
 	b.auth = always{p, &atomic.Bool{}} // one tenant
 	content := strings.Repeat("x", 60<<10)
 	do := func(path, body string) *httptest.ResponseRecorder {

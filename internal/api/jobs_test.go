@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C009, C074: with the model down an add succeeds, the note shows why it waits, and a retry fixes
@@ -107,9 +108,7 @@ func TestJobs(t *testing.T) {
 		t.Fatal(held, err)
 	}
 	b.Pass(1500 * time.Millisecond)
-	if err := b.Store.ReleaseJob(t.Context(), scope, held[0].ID, held[0].Lease, memory.JobEnd{State: memory.JobDone}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Store.ReleaseJob(t.Context(), scope, held[0].ID, held[0].Lease, memory.JobEnd{State: memory.JobDone}))
 	if slow := b.Call(t, "one", "GET", "/v1/jobs/"+held[0].ID.String(), "").Want(http.StatusOK); slow.Number("worked_ms") != 1500 {
 		t.Errorf("%s", slow.Body)
 	}
@@ -148,15 +147,9 @@ func TestEventsOverTheWire(t *testing.T) {
 	job := b.Call(t, "one", "POST", c+"/notes", `{"content":"follow me"}`).Text("job.id")
 	srv := httptest.NewServer(b)
 	defer srv.Close()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/v1/jobs/"+job+"/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/v1/jobs/"+job+"/events", nil))(t)
 	r.Header.Set("X-Api-Key", "reader")
-	res, err := srv.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(srv.Client().Do(r))(t)
 	defer func() { _ = res.Body.Close() }()
 	events := 0
 	for scan := bufio.NewScanner(res.Body); scan.Scan(); {

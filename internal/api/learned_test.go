@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestListPolicies(t *testing.T) {
@@ -33,10 +34,7 @@ func TestListPolicies(t *testing.T) {
 		}
 		for field, value := range defaults {
 			// The documented default is a valid value.
-			config, err := json.Marshal(map[string]any{field: value})
-			if err != nil {
-				t.Fatal(err)
-			}
+			config := must.Get(json.Marshal(map[string]any{field: value}))(t)
 			b.Call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":%q,"policy":%q,"policy_config":%s}`, name+"-"+field, name, config)).Want(http.StatusCreated)
 		}
 		if reading := at + "reading."; got.At(reading+"messages") != (strings.HasPrefix(name, "mem0") || name == "memoryos") || (got.Length(reading+"kinds") == 0) != (name == "amem" || name == "none") ||
@@ -68,9 +66,7 @@ func TestPolicySettingsAreChecked(t *testing.T) {
 		c := b.Space(t, policy, policy)
 		got := b.Call(t, "one", "PATCH", c, `{"policy_config":`+tt.good+`}`).Want(http.StatusOK)
 		var want map[string]any
-		if err := json.Unmarshal([]byte(tt.good), &want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(tt.good), &want))
 		for field, value := range want {
 			if got.At("policy_config."+field) != value {
 				t.Errorf("%s: %s", policy, got.Body)
@@ -110,12 +106,10 @@ func TestGetCosts(t *testing.T) {
 	}); err == nil {
 		t.Error("use of a collection that is not there was taken")
 	}
-	if err := b.Store.AddModelUse(t.Context(), b.Scopes["one"].Scope, []memory.ModelUse{
+	must.Do(t, b.Store.AddModelUse(t.Context(), b.Scopes["one"].Scope, []memory.ModelUse{
 		{Collection: id, Purpose: "extract", Day: "2026-03-01", Calls: 2, PromptTokens: 30, CompletionTokens: 5},
 		{Collection: id, Purpose: "chat", Day: "2026-03-01", Calls: 4, PromptTokens: 400, CompletionTokens: 44},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	got := b.Call(t, "reader", "GET", c+"/costs?from=2026-03-01&to=2026-03-01", "").Want(http.StatusOK)
 	for path, want := range map[string]any{
 		"adds": 2.0, "answers": 4.0, "per_add.calls": 1.0, "per_add.prompt_tokens": 15.0, "per_add.completion_tokens": 2.5,

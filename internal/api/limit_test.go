@@ -23,6 +23,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func limited(perMinute int64) func(*site, *Deps) {
@@ -175,16 +176,14 @@ func TestRequestsAreRecordedAndTraced(t *testing.T) {
 	})
 	x, key := s.tenant(t, "acme")
 	var inside trace.SpanContext
-	if err := s.mountAll(map[string]handler{
+	must.Do(t, s.mountAll(map[string]handler{
 		"listReviews": func(c *gin.Context) error {
 			inside = trace.SpanContextFromContext(c.Request.Context())
 			s.pass(250 * time.Millisecond)
 			return fault.Wrap(errors.New("broken"), fault.Unavailable, "not now")
 		},
 		"getReview": func(*gin.Context) error { panic(http.ErrAbortHandler) },
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	l.requests = nil
 	const parent = "4bf92f3577b34da6a3ce929d0e0e4736"
 	s.refused(t, fault.Unavailable, key, http.MethodGet, "/v1/reviews", "", "Traceparent", "00-"+parent+"-00f067aa0ba902b7-01")
@@ -262,11 +261,9 @@ func TestTurns(t *testing.T) {
 			return nil
 		}
 	}
-	if err := s.mountAll(map[string]handler{
+	must.Do(t, s.mountAll(map[string]handler{
 		"deleteNote": block(func(*gin.Context) {}), "deleteBlock": block(endTurn),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	at, flooder := s.tenant(t, "flooder")
 	_, other := s.tenant(t, "other")
 	send := func(key, method, path string) <-chan int {

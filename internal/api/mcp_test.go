@@ -26,6 +26,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // bearer sends a credential with each request.
@@ -54,12 +55,9 @@ func listen(t *testing.T, b *apptest.System) string {
 func connectMCP(t *testing.T, url, credential, version string) mcpClient {
 	t.Helper()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
+	session := must.Get(client.Connect(t.Context(), &sdk.StreamableClientTransport{
 		Endpoint: url + "/mcp", HTTPClient: &http.Client{Transport: bearer(credential)}, MaxRetries: -1,
-	}, &sdk.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, &sdk.ClientSessionOptions{ProtocolVersion: version}))(t)
 	t.Cleanup(func() { _ = session.Close() })
 	return mcpClient{session, t}
 }
@@ -72,13 +70,8 @@ func (c mcpClient) use(tool string, arguments map[string]any) (out map[string]an
 	if res.IsError {
 		c.t.Fatalf("%s: %s", tool, text)
 	}
-	raw, err := json.Marshal(res.StructuredContent)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw, &out); err != nil {
-		c.t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(res.StructuredContent))(c.t)
+	must.Do(c.t, json.Unmarshal(raw, &out))
 	for _, form := range []string{text, string(raw)} {
 		if n := exactTokens(c.t, form); n > mcp.MaxTokens {
 			c.t.Errorf("%s: an answer of %d tokens", tool, n)
@@ -108,10 +101,7 @@ func (c mcpClient) try(tool string, arguments any) *sdk.CallToolResult {
 
 func (c mcpClient) toolNames() []string {
 	c.t.Helper()
-	list, err := c.ListTools(c.t.Context(), nil)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	list := must.Get(c.ListTools(c.t.Context(), nil))(c.t)
 	var out []string
 	for _, tool := range list.Tools {
 		out = append(out, tool.Name)
@@ -122,10 +112,7 @@ func (c mcpClient) toolNames() []string {
 
 func exactTokens(t *testing.T, s string) int {
 	t.Helper()
-	n, err := search.O200k.Count(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(search.O200k.Count(s))(t)
 	return n
 }
 
@@ -694,10 +681,7 @@ func TestMCPAnswersAreShort(t *testing.T) {
 		c.use("search_notes", map[string]any{"collection": name, "query": text[:60], "k": 50})
 		c.use("build_context", map[string]any{"collection": name, "query": text[:60], "token_budget": 100000})
 		c.use("note_history", map[string]any{"collection": name, "note": made["note"]})
-		res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "slipbox://collections/" + name + "/notes/" + made["note"].(string)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must.Get(c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "slipbox://collections/" + name + "/notes/" + made["note"].(string)}))(t)
 		var whole struct {
 			Content string `json:"content"`
 		}
@@ -734,10 +718,7 @@ func TestMCPResourcesAndPrompts(t *testing.T) {
 	if err != nil || len(prompts.Prompts) != 1 {
 		t.Fatalf("prompts %v: %v", prompts, err)
 	}
-	got, err := c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: prompts.Prompts[0].Name, Arguments: map[string]string{"collection": "space", "question": "Where does Ada live?"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(c.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: prompts.Prompts[0].Name, Arguments: map[string]string{"collection": "space", "question": "Where does Ada live?"}}))(t)
 	text := got.Messages[0].Content.(*sdk.TextContent).Text
 	if !strings.Contains(text, "Rome") || !strings.HasPrefix(text, "Where does Ada live?\n\n<slipbox-memory>") || recalled.Strip(text) != "Where does Ada live?" {
 		t.Errorf("prompt: %s", text)
@@ -782,10 +763,7 @@ func TestMCPClientCancels(t *testing.T) {
 		t.Errorf("the canceled call: %v", err)
 	}
 	close(left)
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get((&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://")))(t)
 	if _, err := fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer one\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"jsonrpc\""); err != nil {
 		t.Error(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // callMem0 sends a request to the routes for mem0's clients, as they do. Every answer must match their contract.
@@ -96,9 +97,7 @@ func TestMem0(t *testing.T) {
 	if added.Text("status") != "PENDING" || callMem0(t, b, "one", "GET", "/v1/event/"+event+"/", "").Want(200).Text("status") != "PENDING" {
 		t.Errorf("add: %s", added.Body)
 	}
-	if _, err := b.Work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Work(t.Context()))(t)
 	done := callMem0(t, b, "one", "GET", "/v1/event/"+event+"/", "").Want(200)
 	id := done.Text("results.0.id")
 	if done.Text("status") != "SUCCEEDED" || done.Text("results.0.event") != "ADD" || id == "" {
@@ -119,9 +118,7 @@ func TestMem0(t *testing.T) {
 		t.Errorf("what is absent is null: %s", got.Body)
 	}
 	callMem0(t, b, "one", "POST", "/v3/memories/add/", `{"messages":[{"role":"user","content":"I moved to Rome."}],"user_id":"nora"}`).Want(http.StatusOK)
-	if _, err := b.Work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Work(t.Context()))(t)
 	search := callMem0(t, b, "one", "POST", "/v3/memories/search/", `{"query":"Where does she live?","filters":{"user_id":"nora"},"threshold":0,"output_format":"v1.1"}`).Want(200)
 	if texts := strings.Join(search.Texts("results.*.memory"), " "); !strings.Contains(texts, "“I moved to Rome.”") || !strings.Contains(texts, "“I live in Oslo.”") {
 		t.Errorf("without a model what was said before stays: %s", search.Body)
@@ -129,9 +126,7 @@ func TestMem0(t *testing.T) {
 	// An add of several exchanges is one event.
 	event = callMem0(t, b, "one", "POST", "/v3/memories/add/", `{"user_id":"bea","messages":[{"role":"user","content":"I play chess."},{"role":"assistant","content":"Nice."},
 		{"role":"user","content":"My dog is called Rex."},{"role":"assistant","content":"Hello Rex."},{"role":"user","content":"I work as a nurse."}]}`).Want(200).Text("event_id")
-	if _, err := b.Work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Work(t.Context()))(t)
 	done = callMem0(t, b, "one", "GET", "/v1/event/"+event+"/", "").Want(200)
 	texts := strings.Join(done.Texts("results.*.memory"), " ")
 	if chess, dog, nurse := strings.Index(texts, "chess"), strings.Index(texts, "Rex"), strings.Index(texts, "nurse"); chess < 0 || dog < chess || nurse < dog {

@@ -27,12 +27,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestEveryOperationIsServed(t *testing.T) {
 	t.Parallel()
 	// Empty services: mounting calls none of them.
-	s, err := New(Deps{
+	s := must.Get(New(Deps{
 		Log: slog.New(slog.DiscardHandler), Auth: keys{},
 		Core: &Core{
 			Collections: &notes.Collections{}, Notes: &notes.Service{}, Blocks: &notes.Blocks{}, Files: &files.Service{}, Agent: &agent.Service{}, Tools: &tools.Service{}, Hooks: &hooks.Service{}, Costs: &notes.Costs{}, Recall: &recall.Service{},
@@ -45,10 +46,7 @@ func TestEveryOperationIsServed(t *testing.T) {
 			Tokens: &auth.Tokens{}, Keys: &auth.Keys{}, Grants: &auth.Grants{}, Agents: &tenant.Agents{},
 			Tenants: &tenant.Service{}, Usage: struct{ UsageReader }{}, Audit: struct{ AuditReader }{},
 		},
-	}, DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, DefaultConfig()))(t)
 	if missing := s.Unmounted(); len(missing) > 0 {
 		t.Errorf("documented and not served: %v", missing)
 	}
@@ -67,14 +65,8 @@ func TestMissingPartsAreNamed(t *testing.T) {
 // TestMem0OperationsAreServed: what is served is what the contract has.
 func TestMem0OperationsAreServed(t *testing.T) {
 	t.Parallel()
-	doc, err := mem0Document()
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, err := sharedDocument()
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(mem0Document())(t)
+	own := must.Get(sharedDocument())(t)
 	handlers := mem0.New(mem0.Deps{}).Handlers()
 	for id, op := range doc.operations {
 		if handlers[id] == nil {

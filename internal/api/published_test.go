@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/oauth"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // oauthPaths are the prefixes of the routes of OAuth.
@@ -35,10 +36,7 @@ func TestChartPublishesTheRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The helper of the chart publishes these with the door of MCP.
-	helpers, err := os.ReadFile("../../charts/slipbox/templates/_helpers.tpl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	helpers := must.Get(os.ReadFile("../../charts/slipbox/templates/_helpers.tpl"))(t)
 	for _, path := range oauthPaths {
 		if !strings.Contains(string(helpers), strconv.Quote(path)) {
 			t.Errorf("the chart does not publish %s", path)
@@ -52,10 +50,7 @@ func TestChartPublishesTheRoutes(t *testing.T) {
 		}
 		values.Ingress.Paths, values.HTTPRoute.Paths = append(values.Ingress.Paths, "/"+name), append(values.HTTPRoute.Paths, "/"+name)
 	}
-	programs, err := oauth.New(oauth.Deps{Log: slog.New(slog.DiscardHandler), Auth: &auth.Authenticator{}, Grants: &auth.Grants{}, Secret: []byte("secret"), Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	programs := must.Get(oauth.New(oauth.Deps{Log: slog.New(slog.DiscardHandler), Auth: &auth.Authenticator{}, Grants: &auth.Grants{}, Secret: []byte("secret"), Now: time.Now}))(t)
 	b := apptest.New(t, func(_ *apptest.System, d *api.Deps, _ *api.Config) { d.OAuth = programs })
 	routes := b.Served()
 	used := map[string]bool{}

@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestPathValues(t *testing.T) {
@@ -144,16 +145,10 @@ func TestChunkedRequestEndsTheConnection(t *testing.T) {
 	b := newBench(t, DefaultConfig(), nil)
 	server := httptest.NewServer(b)
 	defer server.Close()
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get((&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String()))(t)
 	defer func() { _ = conn.Close() }()
 	smuggled := "GET /version HTTP/1.1\r\nHost: x\r\n\r\n"
-	_, err = fmt.Fprintf(conn, "POST /v1/collections HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n%s", smuggled)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Fprintf(conn, "POST /v1/collections HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n%s", smuggled))(t)
 	all, err := io.ReadAll(conn)
 	if n := strings.Count(string(all), "HTTP/1.1 "); err != nil || n != 1 || !strings.Contains(string(all), "Connection: close") {
 		t.Errorf("%d answers, %v:\n%s", n, err, all)
@@ -164,12 +159,9 @@ func TestChunkedRequestEndsTheConnection(t *testing.T) {
 func TestInheritTakesEveryField(t *testing.T) {
 	t.Parallel()
 	var body wire.SearchRequest
-	err := json.Unmarshal([]byte(`{"mode":"hybrid","k":3,"filter":{"field":"kind","op":"eq","value":"note"},"expand_links":1,"rerank":"model",
+	must.Do(t, json.Unmarshal([]byte(`{"mode":"hybrid","k":3,"filter":{"field":"kind","op":"eq","value":"note"},"expand_links":1,"rerank":"model",
 		"min_score":0.5,"token_budget":7,"explain":true,"profile":"auto","weights":{"attribute":0},"reference_time":"202603010930",
-		"fields":["id"],"include":["embedding"],"query":"q","vector":[1],"messages":[{"content":"m"}]}`), &body)
-	if err != nil {
-		t.Fatal(err)
-	}
+		"fields":["id"],"include":["embedding"],"query":"q","vector":[1],"messages":[{"content":"m"}]}`), &body))
 	got := reflect.ValueOf(inherit(&wire.SearchQuery{}, &body)).Elem()
 	for i := range got.NumField() {
 		name := got.Type().Field(i).Name

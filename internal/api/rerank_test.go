@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestRerankNeedsAnEndpoint(t *testing.T) {
@@ -47,31 +48,19 @@ func newRanked(t *testing.T, always bool) *ranked {
 		_, _ = io.WriteString(w, said)
 	}))
 	t.Cleanup(server.Close)
-	embedders, err := llm.NewRegistry(llm.Deps{}, llm.Config{EmbedProvider: llm.EmbedHash})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.service, err = recall.New(recall.Deps{
+	embedders := must.Get(llm.NewRegistry(llm.Deps{}, llm.Config{EmbedProvider: llm.EmbedHash}))(t)
+	r.service = must.Get(recall.New(recall.Deps{
 		Store: r.Store, Embedders: embedders, Policies: r.Policies, Clock: r.Clock,
 		Reranker: llm.NewReranker(llm.Deps{Clock: time.Now}, llm.Config{RerankURL: server.URL, RerankModel: "m"}),
-	}, recall.Config{RerankAlways: always})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, recall.Config{RerankAlways: always}))(t)
 	return r
 }
 
 func (r *ranked) search(t *testing.T, q recall.Query) (recall.Result, []uuid.UUID) {
 	t.Helper()
 	s := r.Scopes["one"].Scope
-	v, err := r.service.Open(t.Context(), s, "c", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := r.service.Search(t.Context(), s, v, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(r.service.Open(t.Context(), s, "c", nil, 0))(t)
+	out := must.Get(r.service.Search(t.Context(), s, v, q))(t)
 	ids := make([]uuid.UUID, len(out.Hits))
 	for i := range out.Hits {
 		ids[i] = out.Hits[i].ID

@@ -12,19 +12,17 @@ import (
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // propose opens a review of a change of a note's tags, as a policy would.
 func propose(t *testing.T, b *apptest.System, collection, note string, confidence float64, state memory.ReviewState) string {
 	t.Helper()
 	ctx, s := t.Context(), b.Scopes["one"].Scope
-	c, err := b.Store.ResolveCollection(ctx, s, collection[len("/v1/collections/"):])
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(b.Store.ResolveCollection(ctx, s, collection[len("/v1/collections/"):]))(t)
 	id := uuid.MustParse(note)
 	var opened memory.Review
-	_, err = b.Store.Write(ctx, s, c.ID, memory.WriteOptions{Cause: memory.CauseMark, Trigger: id}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(b.Store.Write(ctx, s, c.ID, memory.WriteOptions{Cause: memory.CauseMark, Trigger: id}, func(ctx context.Context, tx memory.Tx) error {
 		notes, err := tx.Notes(ctx, []uuid.UUID{id}, memory.ReadOptions{})
 		if err != nil {
 			return err
@@ -36,10 +34,7 @@ func propose(t *testing.T, b *apptest.System, collection, note string, confidenc
 			Changes: []memory.ReviewChange{{Note: id, Before: &notes[0], After: &after}}, Read: []memory.Version{notes[0].Version()},
 		})
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return opened.ID.String()
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestSearch(t *testing.T) {
@@ -65,9 +66,7 @@ func TestSearch(t *testing.T) {
 	var vector struct {
 		Embedding []float32 `json:"embedding"`
 	}
-	if err := json.Unmarshal(b.Call(t, "one", "GET", c+"/notes/"+ids["kitchen"]+"?include=embedding", "").Body.Bytes(), &vector); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b.Call(t, "one", "GET", c+"/notes/"+ids["kitchen"]+"?include=embedding", "").Body.Bytes(), &vector))
 	byVector := b.Call(t, "one", "POST", search, `{"vector":`+apptest.JSON(t, vector.Embedding)+`,"k":1}`).Want(http.StatusOK)
 	if byVector.Text("hits.0.note.id") != ids["kitchen"] || byVector.Number("hits.0.score") < 0.99 {
 		t.Errorf("%s", byVector.Body)

@@ -20,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // sampleID is the id of nothing: a stream of it ends at once.
@@ -326,10 +327,7 @@ func TestDocsPageIsSelfContained(t *testing.T) {
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	d, err := loadDocument()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(loadDocument())(t)
 	specs := contracttest.Documents(t)
 	valid := map[tenant.Permission]bool{"": true, tenant.OperatorPerm: true}
 	for _, p := range tenant.AllPermissions() {
@@ -400,9 +398,7 @@ func TestMount(t *testing.T) {
 		all[id] = nothing
 	}
 	// No two routes of the contract conflict in the router.
-	if err := b.mountAll(all); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.mountAll(all))
 	if left := b.Unmounted(); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}

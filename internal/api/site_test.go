@@ -28,6 +28,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // siteSecret wraps the signing keys of sites.
@@ -115,13 +116,11 @@ func (s *site) mountMemory(t *testing.T) {
 		Recall: need(recall.New(recall.Deps{Store: s.store, Embedders: embedders, Clock: s.clock}, recall.Config{}))(t),
 		Jobs:   s.store,
 	}}
-	if err := s.mountAll(map[string]handler{
+	must.Do(t, s.mountAll(map[string]handler{
 		"createCollection": withBody(h.createCollection), "listCollections": h.listCollections, "getCollection": onCollection(h.getCollection),
 		"deleteCollection": onCollection(h.deleteCollection), "createNote": onCollectionBody(h.createNote), "getNote": onNote(h.getNote), "listNotes": h.listNotes,
 		"search": h.search, "listJobs": h.listJobs,
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // answer is a response.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fair"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A client that stops in the middle of its body is answered within the request's time, also if the
@@ -114,11 +115,8 @@ func TestTricklingUpload(t *testing.T) {
 			}})
 			conn := dial(t, serveInMemory(t, b))
 			began := time.Now()
-			_, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nContent-Type: application/x-ndjson\r\nContent-Length: %d\r\n\r\n",
-				"/v1/collections/research/import", tt.piece*tt.pieces)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Get(fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nContent-Type: application/x-ndjson\r\nContent-Length: %d\r\n\r\n",
+				"/v1/collections/research/import", tt.piece*tt.pieces))(t)
 			answered := make(chan int, 1)
 			go func() { answered <- status(t, bufio.NewReader(conn)) }()
 			drip := time.NewTicker(uploadStall / 50)
@@ -295,11 +293,8 @@ func dial(t *testing.T, srv wires) net.Conn {
 
 func send(t *testing.T, conn net.Conn, method, path, credential string, length int, body string) {
 	t.Helper()
-	_, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		method, path, credential, length, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		method, path, credential, length, body))(t)
 }
 
 func status(t *testing.T, r *bufio.Reader) int {
@@ -308,8 +303,6 @@ func status(t *testing.T, r *bufio.Reader) int {
 	if err != nil {
 		t.Fatalf("no answer: %v", err)
 	}
-	if _, err := r.Discard(int(max(resp.ContentLength, 0))); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Discard(int(max(resp.ContentLength, 0))))(t)
 	return resp.StatusCode
 }

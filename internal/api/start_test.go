@@ -11,6 +11,7 @@ import (
 
 	contract "github.com/slipboxhq/slipbox/api"
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The contracts are valid. A start takes that for granted.
@@ -29,10 +30,7 @@ func TestContractInParts(t *testing.T) {
 	t.Parallel()
 	specs := contracttest.Documents(t)
 	for base, read := range map[string]func() (*contract.Table, error){"": contract.OpenAPITable, mem0Base: contract.Mem0Table} {
-		d, err := newDocument(read, base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(newDocument(read, base))(t)
 		seen := 0
 		for _, item := range specs[base].Paths.Map() {
 			for _, op := range item.Operations() {
@@ -63,10 +61,7 @@ func TestContractInParts(t *testing.T) {
 			t.Errorf("%d operations in the table, %d written", len(d.operations), seen)
 		}
 		for name, ref := range specs[base].Components.Schemas {
-			got, err := d.schema(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(d.schema(name))(t)
 			sameSchema(t, name, got, ref.Value, 0)
 		}
 	}
@@ -108,14 +103,8 @@ func sameSchema(t *testing.T, at string, got, want *openapi3.Schema, depth int) 
 
 func sameJSON(t *testing.T, at string, got, want any) {
 	t.Helper()
-	a, err := json.Marshal(got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(json.Marshal(got))(t)
+	b := must.Get(json.Marshal(want))(t)
 	if !bytes.Equal(a, b) {
 		t.Errorf("%s:\n%s\nnot\n%s", at, a, b)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The setting timezone is checked by name, at creation and by PATCH, and a change is for what is written from then on.
@@ -101,9 +102,7 @@ func TestMem0ShowsTheTimeOfEvents(t *testing.T) {
 				return r
 			}, at) + infer
 			callMem0(t, b, "one", "POST", "/v3/memories/add/", `{"messages":[{"role":"user","content":"I live in Oslo."}],"user_id":"`+user+`","timestamp":`+body+`,"infer":`+infer+`}`).Want(http.StatusOK)
-			if _, err := b.Work(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(b.Work(t.Context()))(t)
 			find := func(filter string) apptest.Response {
 				t.Helper()
 				return callMem0(t, b, "one", "POST", "/v3/memories/", `{"filters":{"AND":[{"user_id":"`+user+`"},`+filter+`]}}`).Want(http.StatusOK)

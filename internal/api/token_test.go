@@ -23,6 +23,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 const (
@@ -247,9 +248,7 @@ func newForge(t *testing.T, s *site, tenantID uuid.UUID, scopes ...string) *forg
 	if len(known) > 0 {
 		newest = known[0].KID
 	}
-	if err := s.store.AddSigningKey(t.Context(), auth.SigningKey{KID: f.kid, Public: public, Wrapped: []byte("none"), CreatedAt: s.clock()}, newest, 2*time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.store.AddSigningKey(t.Context(), auth.SigningKey{KID: f.kid, Public: public, Wrapped: []byte("none"), CreatedAt: s.clock()}, newest, 2*time.Hour))
 	s.pass(auth.MaxStatusTTL)
 	sc := grant.Scope(tenantID, uuid.Nil, "operator:test", tenant.AllPermissions()...)
 	key := need(s.auth.Keys.Create(t.Context(), sc, auth.NewKey{Scopes: scopes}))(t)

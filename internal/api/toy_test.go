@@ -8,16 +8,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest/toy"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The recipe "Add a policy" of CONTRIBUTING.md: a folder, a line in the list of the policies and one in that of the routes add a
 // memory system with its settings, its upkeep, its reading and a route.
 func TestNinthPolicy(t *testing.T) {
 	t.Parallel()
-	ninth, err := toy.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ninth := must.Get(toy.New())(t)
 	b := apptest.New(t, func(b *apptest.System, d *api.Deps, _ *api.Config) {
 		c := d.Core
 		c.Policies[toy.Name] = ninth

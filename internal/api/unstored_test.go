@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/apptest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A turn is stored after its answer was sent. The next request finds it nevertheless, on every way to ask.
@@ -18,16 +19,10 @@ func TestNextRequestKnowsTheTurnBefore(t *testing.T) {
 	t.Cleanup(srv.Close)
 	post := func(path, body string) string {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+path, strings.NewReader(body)))(t)
 		r.Header.Set("Authorization", "Bearer one")
 		r.Header.Set("Content-Type", "application/json")
-		res, err := srv.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must.Get(srv.Client().Do(r))(t)
 		defer func() { _ = res.Body.Close() }()
 		got, err := io.ReadAll(res.Body)
 		if err != nil || res.StatusCode != http.StatusOK {

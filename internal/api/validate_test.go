@@ -8,6 +8,7 @@ import (
 	"time"
 
 	contract "github.com/slipboxhq/slipbox/api"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A refusal by the contract says what the field must be, in words that fit the field.
@@ -60,10 +61,7 @@ func TestEveryPatternHasItsWords(t *testing.T) {
 // Found by fuzzing: the limits of a token request were not in the contract.
 func TestTokenScopesInContract(t *testing.T) {
 	t.Parallel()
-	doc, err := loadDocument()
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(loadDocument())(t)
 	schema := doc.operations["createToken"].checks().body
 	for _, n := range []int{0, 1} {
 		scopes := make([]any, n)
@@ -80,16 +78,10 @@ func TestTokenScopesInContract(t *testing.T) {
 func TestCursorsOutliveAProcess(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return time.Unix(0, 0) }
-	one, err := newCursors([]byte("secret"), now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(newCursors([]byte("secret"), now))(t)
 	sealed := one.aead.Seal(nil, nil, []byte("x"), nil)
 	for secret, ok := range map[string]bool{"secret": true, "other": false, "": false} {
-		two, err := newCursors([]byte(secret), now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		two := must.Get(newCursors([]byte(secret), now))(t)
 		if _, err := two.aead.Open(nil, nil, sealed, nil); (err == nil) != ok {
 			t.Errorf("%q opens: %v", secret, err)
 		}

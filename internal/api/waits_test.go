@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // never is a job that never ends or changes.
@@ -66,10 +67,7 @@ func (a always) Authenticate(context.Context, string) (auth.Principal, error) {
 func neverEnding(t *testing.T) (bench, *core) {
 	t.Helper()
 	b := newBench(t, DefaultConfig(), nil)
-	p, err := keys{}.Authenticate(t.Context(), "all")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(keys{}.Authenticate(t.Context(), "all"))(t)
 	b.auth = always{p, &atomic.Bool{}}
 	h := &core{Server: b.Server, Core: Core{Jobs: never{}, Waiter: never{}}, waiting: newGate(1), following: newGate(1)}
 	return b, h
@@ -79,9 +77,7 @@ func TestEventsStayAliveAndEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, h := neverEnding(t)
-		if err := b.mount("streamJob", onID("job", h.streamJob)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.mount("streamJob", onID("job", h.streamJob)))
 		// A stream that never ends would fill its recorder, because the bubble's clock jumps from
 		// comment to comment. The timeout ends a failing test.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -120,9 +116,7 @@ func TestEventsEndWithTheKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, h := neverEnding(t)
-		if err := b.mount("streamJob", onID("job", h.streamJob)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.mount("streamJob", onID("job", h.streamJob)))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		began := time.Now()
@@ -158,20 +152,11 @@ func TestWaitersAndChatsAreBounded(t *testing.T) {
 	t.Parallel()
 	b, h := neverEnding(t)
 	h.waiting, h.talking = newGate(2), newGate(1)
-	if err := b.mountAll(map[string]handler{"createNote": onCollectionBody(h.createNote), "chat": onCollection(h.chat), "createChatCompletion": h.createChatCompletion}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.mountAll(map[string]handler{"createNote": onCollectionBody(h.createNote), "chat": onCollection(h.chat), "createChatCompletion": h.createChatCompletion}))
 	own := b.auth.(always).Scope.Tenant()
-	leave, err := h.waiting.enter(own)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.waiting.enter(own); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.talking.enter(own); err != nil {
-		t.Fatal(err)
-	}
+	leave := must.Get(h.waiting.enter(own))(t)
+	must.Get(h.waiting.enter(own))(t)
+	must.Get(h.talking.enter(own))(t)
 	for target, body := range map[string]string{
 		notesPath + "?wait=evolved":     `{"content":"a"}`,
 		"/v1/collections/research/chat": `{"message":"Hello."}`,

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // canary is part of everything that callers write below.
@@ -157,14 +158,9 @@ func (w *watchedTest) breakTheStore(say func(method, path, body string, headers 
 		driver, at, refuse = "pgx", w.owner, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'cannot store %', NEW.content; END $$;
 CREATE TRIGGER refuse BEFORE INSERT ON notes FOR EACH ROW EXECUTE FUNCTION refuse()`
 	}
-	db, err := sql.Open(driver, at)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	db := must.Get(sql.Open(driver, at))(w.t)
 	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(w.t.Context(), refuse); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Get(db.ExecContext(w.t.Context(), refuse))(w.t)
 	say("POST", "/v1/collections/"+canary+"/notes", `{"content":"The store quotes this `+canary+`."}`)
 }
 
@@ -173,11 +169,8 @@ func (w *watchedTest) scrape() string {
 	w.t.Helper()
 	var out strings.Builder
 	for _, url := range w.urls {
-		resp, err := http.Get(url + "/metrics")
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		_, err = io.Copy(&out, resp.Body)
+		resp := must.Get(http.Get(url + "/metrics"))(w.t)
+		_, err := io.Copy(&out, resp.Body)
 		_ = resp.Body.Close()
 		if err != nil {
 			w.t.Fatal(err)

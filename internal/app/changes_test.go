@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // followChanges reads the stream of changes after a revision until it has some events or the collection is at a revision, and
@@ -62,16 +64,10 @@ func TestFeedOpens(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, func(*Settings) {})
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "quiet", "policy": "none"})
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+"/v1/collections/quiet/changes", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+"/v1/collections/quiet/changes", http.NoBody))(t)
 	req.Header.Set("Authorization", "Bearer "+g.key)
 	req.Header.Set("Accept", "text/event-stream")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.DefaultClient.Do(req))(t)
 	defer func() { _ = resp.Body.Close() }()
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections/quiet/notes", object{"content": "a note", "infer": false})
 	if lines := bufio.NewScanner(resp.Body); !lines.Scan() || lines.Text() != "id: 1" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // startChat starts a gateway with a fake model.
@@ -82,10 +83,7 @@ func TestOpenAIClientGainsMemory(t *testing.T) {
 		g.remembers("home", "user: I live in Lisbon now.", "assistant: Noted: Lisbon.")
 
 		model.Script("", llmtest.Text("You live in Lisbon."))
-		stream, err := client.CreateChatCompletionStream(t.Context(), openai.ChatCompletionRequest{Model: "fake-1@home", Messages: user("Where do I live?")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		stream := must.Get(client.CreateChatCompletionStream(t.Context(), openai.ChatCompletionRequest{Model: "fake-1@home", Messages: user("Where do I live?")}))(t)
 		var text strings.Builder
 		for {
 			part, err := stream.Recv()
@@ -181,15 +179,10 @@ func TestStopWaitsForAReply(t *testing.T) {
 	g := startChat(start, model)
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "home", "policy": "none"})
 	model.Script("", llmtest.Paced(100*time.Millisecond, llmtest.Text("a reply of some words that takes its time")))
-	stream, err := g.client().CreateChatCompletionStream(t.Context(), openai.ChatCompletionRequest{
+	stream := must.Get(g.client().CreateChatCompletionStream(t.Context(), openai.ChatCompletionRequest{
 		Model: "slipbox@home", Messages: []openai.ChatCompletionMessage{{Role: "user", Content: "Tell me."}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stream.Recv(); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	must.Get(stream.Recv())(t)
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); g.stop() }()
 	var said strings.Builder
@@ -248,15 +241,10 @@ func TestDisconnectEndsTheReply(t *testing.T) {
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "home", "policy": "none"})
 	model.Script("", llmtest.Paced(20*time.Millisecond, llmtest.Text(strings.Repeat("word ", 10_000))), llmtest.Text("There."))
 	ctx, leave := context.WithCancel(t.Context())
-	stream, err := g.client().CreateChatCompletionStream(ctx, openai.ChatCompletionRequest{
+	stream := must.Get(g.client().CreateChatCompletionStream(ctx, openai.ChatCompletionRequest{
 		Model: "slipbox@home", Messages: []openai.ChatCompletionMessage{{Role: "user", Content: "Tell me."}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stream.Recv(); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	must.Get(stream.Recv())(t)
 	leave()
 	_ = stream.Close()
 	g.until("the model is left alone", func() bool { return model.Active() == 0 })

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Check reports cached versions that the store lacks, as after a restore of the database to an
@@ -22,10 +24,7 @@ func TestCheckReportsWrongCacheEntries(t *testing.T) {
 	g.search("c", "ferry", "lexical")
 	check := func() CheckResult {
 		t.Helper()
-		found, err := Check(t.Context(), s.settings(nil), slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(Check(t.Context(), s.settings(nil), slog.New(slog.DiscardHandler)))(t)
 		return found
 	}
 	if found := check(); len(found.Problems) != 0 || !strings.Contains(strings.Join(found.Notes, "\n"), "caches 1 version\n") {
@@ -43,9 +42,7 @@ func TestCheckReportsWrongCacheEntries(t *testing.T) {
 		{"mine", "v1", parts[2], uuid.NewString(), parts[4], uuid.NewString(), "1"}, // a deleted collection
 		{"mine", "v1", parts[2], c, "7", uuid.NewString(), "1"},                     // of another erase epoch
 	} {
-		if err := client.Set(t.Context(), strings.Join(key, ":"), "{}", 0).Err(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, client.Set(t.Context(), strings.Join(key, ":"), "{}", 0).Err())
 	}
 	found := check()
 	if len(found.Problems) != 1 || found.Problems[0].Kind != problemCache || !strings.Contains(found.Problems[0].Detail, note) {

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // compareOf returns a comparison of all policies of a gateway and all baselines.
@@ -28,10 +29,7 @@ func compareOf(t *testing.T, g *gatewayTest, d *eval.Dataset) *eval.Comparison {
 // firstTurns returns the bundled conversation with its first turns, and the questions that they answer.
 func firstTurns(t *testing.T, turns, questions int) *eval.Dataset {
 	t.Helper()
-	d, err := eval.SampleTalk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(eval.SampleTalk())(t)
 	c := &d.Conversations[0]
 	c.Turns = c.Turns[:turns]
 	known := map[string]bool{}
@@ -70,23 +68,14 @@ func TestComparisonStopsAndGoesOn(t *testing.T) {
 	if err != nil || len(before) != 2 {
 		t.Fatalf("%d parts were kept: %v", len(before), err)
 	}
-	kept, err := os.Stat(before[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := must.Get(os.Stat(before[0]))(t)
 	c.OnProgress = nil
-	report, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Get(c.Run(t.Context()))(t)
 	if again, err := os.Stat(before[0]); err != nil || !again.ModTime().Equal(kept.ModTime()) {
 		t.Errorf("a part was measured again: %v", err)
 	}
 
-	policies, err := c.Client.Policies(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	policies := must.Get(c.Client.Policies(t.Context()))(t)
 	by := map[string]*eval.SystemReport{}
 	for i := range report.Systems {
 		by[report.Systems[i].Name] = &report.Systems[i]
@@ -158,10 +147,7 @@ func TestLongHistoryIsAnsweredFromBoundedPrompts(t *testing.T) {
 	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = llm.EmbedHash })
 	c := compareOf(t, g, eval.Generated(12_000, []int{500, 1000, 2000}))
 	c.Policies, c.Baselines, c.PerAdd = []string{"none"}, []string{eval.FullContext}, 20
-	report, err := c.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Get(c.Run(t.Context()))(t)
 	none, full := report.Systems[0], report.Systems[1]
 	// Hashed n-grams, not the encoder; the newest turns alone cover a twelfth.
 	if none.Recall["1000"] < 0.6 || none.Context["1000"] > 1000 || none.Context["2000"] > 2000 {

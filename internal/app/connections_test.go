@@ -17,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Over the cap, a client waits until another one leaves.
@@ -24,20 +25,13 @@ func TestConnectionsAreCapped(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, func(c *Settings) { c.HTTP.Connections = 1 })
 	ask := func() net.Conn {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(g.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get((&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(g.url, "http://")))(t)
 		t.Cleanup(func() { _ = conn.Close() })
-		if _, err := conn.Write([]byte("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Write([]byte("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")))(t)
 		return conn
 	}
 	answered := func(conn net.Conn, within time.Duration) error {
-		if err := conn.SetReadDeadline(time.Now().Add(within)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, conn.SetReadDeadline(time.Now().Add(within)))
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			return err
@@ -59,9 +53,7 @@ func TestConnectionsAreCapped(t *testing.T) {
 	if err := answered(second, short); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("a second client is served beside the first: %v", err)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Close())
 	if err := answered(second, long); err != nil {
 		t.Errorf("after the first left: %v", err)
 	}
@@ -81,15 +73,9 @@ func TestHeadersAreBounded(t *testing.T) {
 		maxHeaderBytes + (8 << 10): http.StatusRequestHeaderFieldsTooLarge,
 	} {
 		served.Store(0)
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, http.NoBody))(t)
 		req.Header.Set("Baggage", strings.Repeat("x", bytes))
-		resp, err := s.Client().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(s.Client().Do(req))(t)
 		_ = resp.Body.Close()
 		if reached := served.Load() > 0; resp.StatusCode != want || reached != (want == http.StatusOK) {
 			t.Errorf("%d bytes: status %d, want %d; the handler was called: %v", bytes, resp.StatusCode, want, reached)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // zoo is a gateway whose collections, one for each policy, are told words that are deleted later.
@@ -287,7 +288,7 @@ func (z *zoo) hidden(word, why string) {
 func (z *zoo) bytesOf(word string) (out []string) {
 	z.t.Helper()
 	if z.owner == "" {
-		err := filepath.WalkDir(z.data, func(path string, d fs.DirEntry, err error) error {
+		must.Do(z.t, filepath.WalkDir(z.data, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
@@ -296,10 +297,7 @@ func (z *zoo) bytesOf(word string) (out []string) {
 				out = append(out, fmt.Sprintf("%s: %q", path, raw[max(0, i-100):min(len(raw), i+100)]))
 			}
 			return err
-		})
-		if err != nil {
-			z.t.Fatal(err)
-		}
+		}))
 		return out
 	}
 	return append(z.rowsWith(word), z.keysWith(word)...)
@@ -307,28 +305,13 @@ func (z *zoo) bytesOf(word string) (out []string) {
 
 func (z *zoo) rowsWith(word string) (out []string) {
 	z.t.Helper()
-	db, err := pgx.Connect(z.t.Context(), z.owner)
-	if err != nil {
-		z.t.Fatal(err)
-	}
+	db := must.Get(pgx.Connect(z.t.Context(), z.owner))(z.t)
 	defer func() { _ = db.Close(z.t.Context()) }()
-	rows, err := db.Query(z.t.Context(), "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'")
-	if err != nil {
-		z.t.Fatal(err)
-	}
-	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		z.t.Fatal(err)
-	}
+	rows := must.Get(db.Query(z.t.Context(), "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'"))(z.t)
+	tables := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(z.t)
 	for _, table := range tables {
-		rows, err := db.Query(z.t.Context(), "SELECT left(t::text, 600) FROM "+pgx.Identifier{table}.Sanitize()+" t WHERE t::text ILIKE '%' || $1 || '%' OR t::text ILIKE '%' || $2 || '%'", word, hex.EncodeToString([]byte(word)))
-		if err != nil {
-			z.t.Fatal(err)
-		}
-		found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			z.t.Fatal(err)
-		}
+		rows := must.Get(db.Query(z.t.Context(), "SELECT left(t::text, 600) FROM "+pgx.Identifier{table}.Sanitize()+" t WHERE t::text ILIKE '%' || $1 || '%' OR t::text ILIKE '%' || $2 || '%'", word, hex.EncodeToString([]byte(word))))(z.t)
+		found := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(z.t)
 		for _, row := range found {
 			out = append(out, table+": "+row)
 		}
@@ -338,10 +321,7 @@ func (z *zoo) rowsWith(word string) (out []string) {
 
 func (z *zoo) keysWith(word string) (out []string) {
 	z.t.Helper()
-	options, err := redis.ParseURL(z.redis)
-	if err != nil {
-		z.t.Fatal(err)
-	}
+	options := must.Get(redis.ParseURL(z.redis))(z.t)
 	client := redis.NewClient(options)
 	defer func() { _ = client.Close() }()
 	keys := client.Scan(z.t.Context(), 0, "*"+z.prefix+"*", 1000).Iterator()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // told is a dialogue and the memory that helps to answer its end: what the user, the assistant and the user say, and
@@ -65,10 +66,7 @@ var toldChinese = []told{
 // what it names. In English and Chinese, among sixty memories of everything.
 func TestDialogueFindsWhatItsPartsFind(t *testing.T) {
 	t.Parallel()
-	d, err := eval.SampleLanguages()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(eval.SampleLanguages())(t)
 	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = llm.EmbedLocal })
 	client := &eval.Client{BaseURL: g.url, Key: g.key}
 	found := map[string]int{} // dialogues whose memory is among ten hits
@@ -77,10 +75,7 @@ func TestDialogueFindsWhatItsPartsFind(t *testing.T) {
 		told []told
 	}{{"english", toldEnglish}, {"chinese", toldChinese}} {
 		memories := &d.Conversations[slices.IndexFunc(d.Conversations, func(c eval.Conversation) bool { return c.ID == language.name })]
-		loaded, err := eval.Load(t.Context(), client, "told-"+language.name, "none", memories, func(int, int) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		loaded := must.Get(eval.Load(t.Context(), client, "told-"+language.name, "none", memories, func(int, int) {}))(t)
 		for _, dialogue := range language.told {
 			said := dialogue.said
 			for by, q := range map[string]eval.Query{
@@ -90,14 +85,8 @@ func TestDialogueFindsWhatItsPartsFind(t *testing.T) {
 				"names":    {Text: dialogue.names},
 			} {
 				q.Mode, q.K, q.Fields = eval.Hybrid, 10, []string{"id"}
-				result, err := client.Search(t.Context(), loaded.Collection, q)
-				if err != nil {
-					t.Fatal(err)
-				}
-				turns, err := loaded.Turns(result.Hits)
-				if err != nil {
-					t.Fatal(err)
-				}
+				result := must.Get(client.Search(t.Context(), loaded.Collection, q))(t)
+				turns := must.Get(loaded.Turns(result.Hits))(t)
 				if slices.Contains(turns, memories.Turns[dialogue.memory].ID) {
 					found[by]++
 				}

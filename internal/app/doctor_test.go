@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/config"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The start and doctor name the settings of a Postgres that loses what was acknowledged, and serve on it.
@@ -22,15 +23,9 @@ func TestUnsafePostgresIsNamed(t *testing.T) {
 	cfg.DatabaseURL, cfg.Auth.WrappingKey = db.URL, "a wrapping key that is long enough for all"
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
-	pg, err := openServers(t.Context(), cfg, log, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pg := must.Get(openServers(t.Context(), cfg, log, nil))(t)
 	defer func() { _ = pg.Close() }()
-	facts, err := pg.Facts(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	facts := must.Get(pg.Facts(t.Context()))(t)
 	warnUnsafe(t.Context(), pg, log)
 	found := doctorPostgres(t.Context(), cfg, slog.New(slog.DiscardHandler))[0]
 	for _, name := range facts.Unsafe { // none, on servers of the developer's own
@@ -106,23 +101,11 @@ func TestDoctorNamesTheUpgrade(t *testing.T) {
 	cfg := config.Default()
 	cfg.Data = t.TempDir()
 	path := filepath.Join(cfg.Data, databaseFile)
-	st, err := sqlite.Open(t.Context(), sqlite.Config{Path: path}, sqlite.Deps{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), "DELETE FROM goose_db_version WHERE version_id > 1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(sqlite.Open(t.Context(), sqlite.Config{Path: path}, sqlite.Deps{Logger: slog.New(slog.DiscardHandler)}))(t)
+	must.Do(t, st.Close())
+	db := must.Get(sql.Open("sqlite", path))(t)
+	must.Get(db.ExecContext(t.Context(), "DELETE FROM goose_db_version WHERE version_id > 1"))(t)
+	must.Do(t, db.Close())
 	found := doctorStore(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	if found.State != Bad || !strings.Contains(found.Detail, "schema version 1, this build needs") || !strings.Contains(found.Fix, "gateway serve") || strings.Contains(found.Fix, "restore") {
 		t.Errorf("%+v", found)

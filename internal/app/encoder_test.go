@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/encoder/weights/weightstest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Notes are found by meaning without a model, a key or a server.
@@ -43,15 +44,9 @@ func TestLocalEncoderEndToEnd(t *testing.T) {
 		if ready["checks"].(object)["encoder"] != "ok" || ready["notices"] != nil {
 			t.Errorf("%v", ready)
 		}
-		resp, err := http.Get(g.url + "/metrics")
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(http.Get(g.url + "/metrics"))(t)
 		defer resp.Body.Close()
-		page, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must.Get(io.ReadAll(resp.Body))(t)
 		for _, want := range []string{"slipbox_encoder_texts_total", "slipbox_encoder_duration_seconds_count", "slipbox_embeddings_lookups_total{", "slipbox_embeddings_capacity{"} {
 			if !strings.Contains(string(page), want) {
 				t.Errorf("the metrics do not have %s", want)

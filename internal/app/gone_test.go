@@ -17,20 +17,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // tenantWith creates a tenant with a collection that has a mark in all its notes, and returns its scope and a key.
 func tenantWith(t *testing.T, a *Admin, g *gatewayTest, mark string) (tenant.Scope, string) {
 	t.Helper()
 	name := "t-" + uuid.NewString()[:8] // the mark is of what it holds
-	made, err := a.CreateTenant(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := a.CreateKey(t.Context(), name, NewKey{Name: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(a.CreateTenant(t.Context(), name))(t)
+	k := must.Get(a.CreateKey(t.Context(), name, NewKey{Name: "test"}))(t)
 	g.key = k.Text
 	g.call(http.StatusCreated, "POST", "/v1/collections", object{"name": "c", "policy": "none"})
 	var lines strings.Builder
@@ -171,17 +166,11 @@ func TestGoneByCommandBesideAnEmbeddedGateway(t *testing.T) {
 	data := t.TempDir()
 	set := func(c *Settings) { c.Data, c.Jobs.SweepInterval = data, time.Second }
 	g := startGateway(t, set)
-	admin, err := OpenAdmin(t.Context(), settings(t, nil, set), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := must.Get(OpenAdmin(t.Context(), settings(t, nil, set), slog.New(slog.DiscardHandler)))(t)
 	defer func() { _ = admin.Close() }()
 	files := func(s tenant.Scope) []string {
 		id := s.Tenant()
-		found, err := filepath.Glob(filepath.Join(data, "index", hex.EncodeToString(id[:]), "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(data, "index", hex.EncodeToString(id[:]), "*")))(t)
 		return found
 	}
 	scopes := map[string]tenant.Scope{}
@@ -198,9 +187,7 @@ func TestGoneByCommandBesideAnEmbeddedGateway(t *testing.T) {
 		g.until(way+": the file is gone", func() bool { return len(files(scopes[way])) == 0 })
 	}
 	g.stop()
-	if err := admin.DeleteTenant(t.Context(), scopes["stopped"].Tenant().String()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, admin.DeleteTenant(t.Context(), scopes["stopped"].Tenant().String()))
 	if found := files(scopes["stopped"]); len(found) > 0 {
 		t.Errorf("the command has left %v", found)
 	}

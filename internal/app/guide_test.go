@@ -11,15 +11,13 @@ import (
 	"testing"
 
 	contract "github.com/slipboxhq/slipbox/api"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // guideSection returns the text of the guide below a heading of the third level.
 func guideSection(t *testing.T, heading string) string {
 	t.Helper()
-	guide, err := os.ReadFile("../../docs/guide.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	guide := must.Get(os.ReadFile("../../docs/guide.md"))(t)
 	_, rest, ok := strings.Cut(string(guide), "\n### "+heading+"\n")
 	if !ok {
 		t.Fatalf("the guide has no section %q", heading)
@@ -74,10 +72,7 @@ func TestGuideToGoodPractice_C089(t *testing.T) {
 		}
 		var numbers []int
 		for _, s := range m[1:] {
-			n, err := strconv.Atoi(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(strconv.Atoi(s))(t)
 			numbers = append(numbers, n)
 		}
 		return numbers
@@ -129,10 +124,7 @@ func TestChoosingASystem(t *testing.T) {
 	for _, p := range g.call(http.StatusOK, http.MethodGet, "/v1/policies", nil)["items"].([]any) {
 		policies = append(policies, p.(object)["name"])
 	}
-	doc, err := os.ReadFile("../../docs/systems.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(os.ReadFile("../../docs/systems.md"))(t)
 	_, rest, _ := strings.Cut(string(doc), "\n## Which one\n")
 	table, _, _ := strings.Cut(rest, "\n## ")
 	rows := systemRow.FindAllStringSubmatch(table, -1)

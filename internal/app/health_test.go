@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A store that cannot write beside its database is ready, and says that writes are degraded.
@@ -19,9 +20,7 @@ func TestReadinessSaysThatWritesFail(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	// The probe cannot be written where there is a directory.
-	if err := os.MkdirAll(filepath.Join(data, databaseFile+"-probe", "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(data, databaseFile+"-probe", "x"), 0o700))
 	g := startGateway(t, func(c *Settings) { c.Data, c.DiskReserve = data, 8<<20 })
 	if info, err := os.Stat(filepath.Join(data, databaseFile+"-reserve")); err != nil || info.Size() != 8<<20 {
 		t.Errorf("the reserve: %v, %v", info, err)
@@ -54,10 +53,7 @@ func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 		api + "/metrics": http.StatusNotFound, api + "/healthz": http.StatusOK, api + "/v1/collections": http.StatusUnauthorized,
 		own + "/healthz": http.StatusOK, own + "/readyz": http.StatusOK, own + "/v1/collections": http.StatusNotFound,
 	} {
-		resp, err := http.Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(http.Get(url))(t)
 		_ = resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("%s: %d, want %d", url, resp.StatusCode, want)
@@ -72,15 +68,9 @@ func TestMetricsHaveAnAddressOfTheirOwn(t *testing.T) {
 // metrics returns the page of metrics.
 func (g *gatewayTest) metrics() string {
 	g.t.Helper()
-	resp, err := http.Get(g.url + "/metrics")
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	resp := must.Get(http.Get(g.url + "/metrics"))(g.t)
 	defer resp.Body.Close()
-	page, err := io.ReadAll(resp.Body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	page := must.Get(io.ReadAll(resp.Body))(g.t)
 	return string(page)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // inventive is what a person says, and what a model makes of it: knowledge and objects that were said, and those that it invents.
@@ -108,10 +109,7 @@ func TestInventedKnowledgeIsRefused(t *testing.T) {
 // from the exchange, or from what was written before.
 func TestGoodAnswersWereSaid(t *testing.T) {
 	t.Parallel()
-	corpus, err := eval.ReadCorpus(filepath.Join("..", "..", eval.CorpusDir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	corpus := must.Get(eval.ReadCorpus(filepath.Join("..", "..", eval.CorpusDir)))(t)
 	dialogues, known, texts := map[string]*eval.Labeled{}, map[string][]string{}, 0
 	for i := range corpus {
 		dialogues[corpus[i].ID] = &corpus[i]

@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // askAll asks a fake model every call of every policy.
@@ -23,10 +24,7 @@ func askAll(t *testing.T, model *llmtest.Server) *eval.ModelReport {
 // modelGateway starts a gateway that asks a fake model through a proxy.
 func modelGateway(t *testing.T, model *llmtest.Server) (*eval.Client, *eval.ModelProxy) {
 	t.Helper()
-	proxy, err := eval.NewModelProxy(model.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxy := must.Get(eval.NewModelProxy(model.URL()))(t)
 	between := httptest.NewServer(proxy)
 	t.Cleanup(between.Close)
 	g := startGateway(t, func(c *Settings) {
@@ -45,18 +43,13 @@ func askEach(t *testing.T, model *llmtest.Server, enough int) *eval.ModelReport 
 		Client: client, Proxy: proxy, Prefix: "model-", Calls: 3, Enough: enough, Until: time.Now().Add(15 * time.Minute),
 		Patience: 1500 * time.Millisecond, State: filepath.Join(t.TempDir(), "calls.jsonl"), Logf: t.Logf,
 	}
-	report, err := test.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Get(test.Run(t.Context()))(t)
 	asked := len(model.Requests())
 	if again, err := test.Run(t.Context()); err != nil || !maps.Equal(again.Calls, report.Calls) || len(model.Requests()) != asked {
 		t.Errorf("a second run, which has everything already, gives %+v: %v", again, err)
 	}
 	var table strings.Builder
-	if err := report.Print(&table); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.Print(&table))
 	t.Log("\n" + table.String())
 	if err := report.Err(); err != nil {
 		t.Error(err)
@@ -146,10 +139,7 @@ func TestLinksAndTextsOfADialogue(t *testing.T) {
 			{Date: at(5), Speaker: "Ben", Role: "person", Text: "I am sorry."},
 		}}},
 	}
-	results, err := m.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(m.Run(t.Context()))(t)
 	for _, r := range results {
 		if (r.Policy == "amem") != (len(r.Links) > 0) || (r.Policy == "amem") != (len(r.Texts) == 0) || (r.By == "fake") != (len(r.Calls) > 0) {
 			t.Errorf("%s, %s: links %+v, texts %+v, calls %v", r.By, r.Policy, r.Links, r.Texts, r.Calls)

@@ -20,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 type moveHit struct {
@@ -83,13 +84,8 @@ func TestMoveToServersAndBack(t *testing.T) {
 	g := startGateway(t, embedded(data))
 	key := g.key
 	client := &eval.Client{BaseURL: g.url, Key: key}
-	conversation, err := eval.Sample()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := eval.Load(t.Context(), client, "talk", "amem", &conversation, nil); err != nil {
-		t.Fatal(err)
-	}
+	conversation := must.Get(eval.Sample())(t)
+	must.Get(eval.Load(t.Context(), client, "talk", "amem", &conversation, nil))(t)
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections/talk/clone", object{"agent": "scout", "name": "scouts-talk"})
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections/scouts-talk/notes?wait=evolved", object{"content": "The new gas kiln will be used for the vases."})
 	g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/talk/clone", object{"mode": "copy", "name": "copied-talk"})
@@ -107,9 +103,7 @@ func TestMoveToServersAndBack(t *testing.T) {
 	// While the gateway serves.
 	file := filepath.Join(t.TempDir(), "moved.ndjson.gz")
 	cfg := settings(t, nil, embedded(data))
-	if err := Export(t.Context(), cfg, log, file, discardErr(nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Export(t.Context(), cfg, log, file, discardErr(nil)))
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %v, %v; want it for its owner alone", info, err)
 	}
@@ -141,9 +135,7 @@ func TestMoveToServersAndBack(t *testing.T) {
 
 	// Back again, through a pipe.
 	var back bytes.Buffer
-	if err := Export(t.Context(), owner, log, "-", discardErr(&back)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Export(t.Context(), owner, log, "-", discardErr(&back)))
 	home := filepath.Join(t.TempDir(), "home")
 	var says bytes.Buffer
 	problems, err = Import(t.Context(), settings(t, nil, embedded(home)), log, "-", Streams{In: &back, Err: &says})
@@ -175,9 +167,7 @@ func TestMoveIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	cfg := settings(t, nil, func(c *Settings) { c.Data = filepath.Join(dir, "data") })
 	foreign := filepath.Join(dir, "foreign")
-	if err := os.WriteFile(foreign, []byte("this is no export\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(foreign, []byte("this is no export\n"), 0o600))
 	if _, err := Import(t.Context(), cfg, log, foreign, discardErr(nil)); !fault.Is(err, fault.Malformed) {
 		t.Errorf("a foreign file: %v", err)
 	}
@@ -194,9 +184,7 @@ func TestMoveIsRefused(t *testing.T) {
 		t.Errorf("nothing on stdin: %v", err)
 	}
 	file := filepath.Join(dir, "x.ndjson")
-	if err := Export(t.Context(), source, log, file, discardErr(nil)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Export(t.Context(), source, log, file, discardErr(nil)))
 	if _, err := Import(t.Context(), source, log, file, discardErr(nil)); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("into the directory of a running gateway: %v", err)
 	}
@@ -204,10 +192,7 @@ func TestMoveIsRefused(t *testing.T) {
 	if _, err := Import(t.Context(), source, log, file, discardErr(nil)); !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("into a directory in use: %v", err)
 	}
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(file))(t)
 	if _, err := Import(t.Context(), cfg, log, "-", Streams{In: bytes.NewReader(whole[:len(whole)-5]), Err: io.Discard}); !fault.Is(err, fault.Malformed) {
 		t.Errorf("a file that is cut off: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/eval"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C055: the false-hit rate of the two-stage filter is measured on a labeled set. Questions about
@@ -13,22 +14,10 @@ func TestNoiseOfTheTwoStageFilter(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, nil)
 	client := &eval.Client{BaseURL: g.url, Key: g.key}
-	c, err := eval.Sample()
-	if err != nil {
-		t.Fatal(err)
-	}
-	loaded, err := eval.Load(t.Context(), client, "sample", "none", &c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := eval.MeasureNoise(t.Context(), client, loaded, c.Questions, eval.SampleForeign(), "none")
-	if err != nil {
-		t.Fatal(err)
-	}
-	filtered, err := eval.MeasureNoise(t.Context(), client, loaded, c.Questions, eval.SampleForeign(), "model")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(eval.Sample())(t)
+	loaded := must.Get(eval.Load(t.Context(), client, "sample", "none", &c, nil))(t)
+	plain := must.Get(eval.MeasureNoise(t.Context(), client, loaded, c.Questions, eval.SampleForeign(), "none"))(t)
+	filtered := must.Get(eval.MeasureNoise(t.Context(), client, loaded, c.Questions, eval.SampleForeign(), "model"))(t)
 	t.Logf("without: %+v\nwith: %+v", plain, filtered)
 	if plain.FalseHits < 0.5 {
 		t.Errorf("without the filter %.0f%% false hits: the questions are no test", 100*plain.FalseHits)
@@ -43,10 +32,7 @@ func TestQuestionsSeeWhatCameBefore(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, nil)
 	client := &eval.Client{BaseURL: g.url, Key: g.key}
-	c, err := eval.Sample()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(eval.Sample())(t)
 	c.Turns, c.Questions = c.Turns[:30], c.Questions[:3]
 	before := map[string]int{}
 	for i := range c.Questions {
@@ -59,14 +45,8 @@ func TestQuestionsSeeWhatCameBefore(t *testing.T) {
 		place[turn.ID] = i
 	}
 	d := &eval.Dataset{Name: "before", Budgets: []int{100}, Conversations: []eval.Conversation{c}}
-	bench, err := eval.Open(t.Context(), client, d, "before-", "none", t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := bench.Ask(t.Context(), eval.Variant{Mode: eval.Hybrid})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bench := must.Get(eval.Open(t.Context(), client, d, "before-", "none", t.Logf))(t)
+	rows := must.Get(bench.Ask(t.Context(), eval.Variant{Mode: eval.Hybrid}))(t)
 	for _, r := range rows {
 		n := before[r.Question.Text]
 		if len(r.Ranking.Turns) == 0 || len(r.Ranking.Turns) > n {
@@ -81,9 +61,7 @@ func TestQuestionsSeeWhatCameBefore(t *testing.T) {
 
 	// The measures without signals are those of the same hits, with their scores.
 	var written bytes.Buffer
-	if err := bench.WriteMeasures(t.Context(), &written, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, bench.WriteMeasures(t.Context(), &written, nil))
 	measured, err := eval.ReadMeasures(&written)
 	if err != nil || len(measured) != len(rows) {
 		t.Fatalf("%d questions are measured: %v", len(measured), err)

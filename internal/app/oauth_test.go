@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/config"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // program is a program that connects to /mcp by OAuth, with a browser in which somebody consents.
@@ -32,10 +33,7 @@ type program struct {
 // oauthProgram registers a program.
 func oauthProgram(t *testing.T, g *gatewayTest, issuer, redirect string) *program {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := must.Get(cookiejar.New(nil))(t)
 	p := &program{
 		t: t, g: g, issuer: issuer, redirect: redirect, verifier: strings.Repeat("v", 43),
 		browser: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
@@ -51,25 +49,16 @@ func oauthProgram(t *testing.T, g *gatewayTest, issuer, redirect string) *progra
 // ask makes a request without following redirects.
 func (p *program) ask(method, path, contentType, body string, header ...string) (*http.Response, string) {
 	p.t.Helper()
-	req, err := http.NewRequestWithContext(p.t.Context(), method, p.g.url+path, strings.NewReader(body))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(p.t.Context(), method, p.g.url+path, strings.NewReader(body)))(p.t)
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := p.browser.Do(req)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	resp := must.Get(p.browser.Do(req))(p.t)
 	defer func() { _ = resp.Body.Close() }()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	raw := must.Get(io.ReadAll(resp.Body))(p.t)
 	return resp, string(raw)
 }
 
@@ -181,10 +170,7 @@ func (p *program) tokens(in url.Values) (access, refresh string) {
 // tool calls a tool of MCP with a token.
 func (p *program) tool(token, name string, args object) (status int, challenge string, answer object) {
 	p.t.Helper()
-	body, err := json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{"name": name, "arguments": args}})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	body := must.Get(json.Marshal(object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{"name": name, "arguments": args}}))(p.t)
 	resp, raw := p.ask(http.MethodPost, "/mcp", "application/json", string(body), "Authorization", "Bearer "+token, "Mcp-Protocol-Version", "2025-06-18")
 	out := object{}
 	if err := json.Unmarshal([]byte(raw), &out); err != nil {
@@ -564,10 +550,7 @@ func TestOAuthRegistrations(t *testing.T) {
 		"", "http://example.com/cb", "javascript:alert(1)", "javascript://x/%0aalert(1)", "data:text/html,x", "https://example.com/cb#f", "https://u:p@example.com/cb", "/cb", "https:///cb",
 		"https://example.com/\\\\evil", "https://example.com/ x", "ftp://example.com", "file:///etc/passwd", "https://example.com/" + strings.Repeat("x", 1100), "https://ex\u0430mple.com/",
 	} {
-		body, err := json.Marshal(object{"redirect_uris": []string{uri}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := must.Get(json.Marshal(object{"redirect_uris": []string{uri}}))(t)
 		if status, out := p.json(http.MethodPost, "/oauth/register", string(body)); status != http.StatusBadRequest || out["error"] != "invalid_redirect_uri" {
 			t.Errorf("%q: %d %v", uri, status, out)
 		}
@@ -603,18 +586,12 @@ func TestOAuthPublicAddress(t *testing.T) {
 	}
 	local := startGateway(t, nil)
 	for _, host := range []string{"memory.example.com", "localhost.example.com", "10.0.0.1:8080", ""} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, local.url+"/.well-known/oauth-protected-resource", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, local.url+"/.well-known/oauth-protected-resource", http.NoBody))(t)
 		if req.Host = host; host == "" {
 			req.URL.Path, req.Host = "/mcp", "memory.example.com"
 			req.Method = http.MethodPost
 		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(http.DefaultClient.Do(req))(t)
 		_ = resp.Body.Close()
 		if host != "" && resp.StatusCode != http.StatusNotFound || host == "" && resp.Header.Get("WWW-Authenticate") != `Bearer realm="slipbox"` {
 			t.Errorf("host %q: %d %v", host, resp.StatusCode, resp.Header)

@@ -18,6 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // places are where servers keep what they are given.
@@ -33,10 +34,7 @@ func newPlaces(t *testing.T) (*servers, *places) {
 	t.Helper()
 	cache := redistest.Start(t)
 	s := newServersOn(t, cache.URL(), "")
-	database, err := pgx.Connect(t.Context(), s.database.OwnerURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	database := must.Get(pgx.Connect(t.Context(), s.database.OwnerURL))(t)
 	t.Cleanup(func() { _ = database.Close(context.WithoutCancel(t.Context())) })
 	return s, &places{t: t, database: database, redis: cache.Client()}
 }
@@ -45,10 +43,7 @@ func newPlaces(t *testing.T) (*servers, *places) {
 func (p *places) with(text string) (out []string) {
 	p.t.Helper()
 	ctx := p.t.Context()
-	rows, err := p.database.Query(ctx, "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'p', 'm') AND relnamespace = current_schema()::regnamespace")
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	rows := must.Get(p.database.Query(ctx, "SELECT oid::regclass::text FROM pg_class WHERE relkind IN ('r', 'p', 'm') AND relnamespace = current_schema()::regnamespace"))(p.t)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil || len(tables) < 20 {
 		p.t.Fatal(tables, err)
@@ -63,15 +58,12 @@ func (p *places) with(text string) (out []string) {
 			out = append(out, table)
 		}
 	}
-	keys, err := p.redis.Keys(ctx, "*").Result()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	keys := must.Get(p.redis.Keys(ctx, "*").Result())(p.t)
 	if i := slices.IndexFunc(keys, func(key string) bool { return strings.Contains(key+p.value(key), text) }); i >= 0 {
 		out = append(out, "redis "+keys[i])
 	}
 	for _, folder := range p.folders {
-		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		must.Do(p.t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
@@ -80,10 +72,7 @@ func (p *places) with(text string) (out []string) {
 				out = append(out, path)
 			}
 			return err
-		})
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		}))
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C122, C131, C132, C133: an agent pages through its memory to every answer: nested keys up to four hops in one turn of the
@@ -20,12 +21,9 @@ func TestOraclePages(t *testing.T) {
 		c.LLM.EmbedProvider = llm.EmbedHash
 	})
 	bench := eval.Paging{Client: &eval.Client{BaseURL: g.url, Key: g.key}, Prefix: "paging-", Pairs: 40, Questions: 1, Documents: []int{40}, Logf: t.Logf}
-	rows, err := bench.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(bench.Run(t.Context()))(t)
 	var table strings.Builder
-	err = eval.PrintPaging(&table, rows)
+	err := eval.PrintPaging(&table, rows)
 	t.Log("\n" + table.String())
 	if err != nil {
 		t.Error(err)

@@ -10,15 +10,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // textOf returns an answer as text.
 func textOf(t *testing.T, answer any) string {
 	t.Helper()
-	raw, err := json.Marshal(answer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(answer))(t)
 	return string(raw)
 }
 
@@ -167,17 +165,11 @@ func TestFactsNameTheirSources(t *testing.T) {
 // C312: a fixed set of questions is measured while a collection grows, and what they find stays found.
 func TestRecallWhileACollectionGrows(t *testing.T) {
 	t.Parallel()
-	d, err := eval.SampleTalk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(eval.SampleTalk())(t)
 	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = llm.EmbedHash })
 	turns := len(d.Conversations[0].Turns)
 	sizes := []int{turns, 4 * turns, 16 * turns}
-	points, err := eval.Grow(t.Context(), &eval.Client{BaseURL: g.url, Key: g.key}, d, "growing", eval.Variant{Mode: eval.Hybrid}, sizes, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	points := must.Get(eval.Grow(t.Context(), &eval.Client{BaseURL: g.url, Key: g.key}, d, "growing", eval.Variant{Mode: eval.Hybrid}, sizes, t.Logf))(t)
 	if len(points) != len(sizes) {
 		t.Fatalf("%d points", len(points))
 	}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"regexp"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A running process can be profiled on a loopback address of its own, and not at the one that it serves.
@@ -16,10 +18,7 @@ func TestProfiles(t *testing.T) {
 		t.Fatalf("no address of profiles in the log:\n%s", g.logs)
 	}
 	for path, want := range map[string]int{found[1] + "heap?debug=1": http.StatusOK, g.url + "/debug/pprof/": http.StatusNotFound} {
-		resp, err := http.Get(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(http.Get(path))(t)
 		body, err := io.ReadAll(resp.Body)
 		_ = resp.Body.Close()
 		if err != nil || resp.StatusCode != want {

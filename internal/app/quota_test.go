@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A burst of adds stores exactly what the tenant's limit allows, also through two gateways, and the
@@ -17,10 +19,7 @@ func TestBurstAgainstAQuota(t *testing.T) {
 	// limit sets the limit with an operator key, as the operator of a platform does.
 	limit := func(t *testing.T, g *gatewayTest, a *Admin) {
 		t.Helper()
-		k, err := a.CreateOperatorKey(t.Context(), "limits", time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(a.CreateOperatorKey(t.Context(), "limits", time.Hour))(t)
 		operator := *g
 		operator.key = k.Text
 		all := operator.call(http.StatusOK, http.MethodGet, "/v1/tenants", nil)["items"].([]any)
@@ -61,10 +60,7 @@ func TestBurstAgainstAQuota(t *testing.T) {
 		cfg := settings(t, nil, nil)
 		g, stdout := launch(t, cfg)
 		g.key = printedKey(t, stdout.String())
-		a, err := OpenAdmin(t.Context(), cfg, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(OpenAdmin(t.Context(), cfg, slog.New(slog.DiscardHandler)))(t)
 		limit(t, g, a)
 		if err := a.Close(); err != nil {
 			t.Error(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 var update = flag.Bool("update", false, "write the committed results of recall anew")
@@ -27,10 +28,7 @@ func TestRecallOfTheSamples(t *testing.T) {
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
 			for _, read := range []func() (*eval.Dataset, error){eval.SampleTalk, eval.SampleChat} {
-				d, err := read()
-				if err != nil {
-					t.Fatal(err)
-				}
+				d := must.Get(read())(t)
 				checkRuns(t, d, provider)
 			}
 		})
@@ -43,10 +41,7 @@ func checkSystem(t *testing.T, d *eval.Dataset, prefix string, s eval.System) ma
 	t.Helper()
 	d.Name = prefix + s.Name
 	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = llm.EmbedLocal })
-	b, err := eval.OpenTalk(t.Context(), &eval.Client{BaseURL: g.url, Key: g.key}, d, d.Name+"-", s, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(eval.OpenTalk(t.Context(), &eval.Client{BaseURL: g.url, Key: g.key}, d, d.Name+"-", s, t.Logf))(t)
 	return runs(t, b, eval.Hybrid, eval.Context)
 }
 
@@ -58,14 +53,8 @@ func TestRecallOfPublishedData(t *testing.T) {
 	if dir == "" {
 		t.Skip("EVAL_DATA is not set: the published conversations are not part of this repository")
 	}
-	locomo, err := eval.ReadLoCoMo(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	beam, err := eval.ReadBEAM(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	locomo := must.Get(eval.ReadLoCoMo(dir))(t)
+	beam := must.Get(eval.ReadBEAM(dir))(t)
 	t.Run("conversations", func(t *testing.T) {
 		t.Parallel()
 		runs := checkRuns(t, locomo, llm.EmbedLocal)
@@ -87,20 +76,14 @@ func TestRecallOfPublishedData(t *testing.T) {
 	})
 	t.Run("continued", func(t *testing.T) {
 		t.Parallel()
-		d, err := eval.ReadRealMem(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(eval.ReadRealMem(dir))(t)
 		// The default encoders learned from five of the six persons.
 		runs := checkRuns(t, d, llm.EmbedEnglish)
 		reaches(t, runs[eval.Hybrid], map[string]float64{"recall@10": 0.31, "sessions@10": 0.57}) // BM25 over stems has .25 and .56
 		hybridBeatsLexical(t, runs, overall)
 	})
 	for _, chinese := range []bool{false, true} {
-		d, err := eval.ReadMADial(dir, chinese)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(eval.ReadMADial(dir, chinese))(t)
 		last, dialogue := 0.55, 0.70
 		if chinese {
 			last, dialogue = 0.50, 0.62
@@ -116,10 +99,7 @@ func TestRecallOfPublishedData(t *testing.T) {
 		t.Parallel()
 		for _, s := range eval.Systems(true) {
 			t.Run(s.Name, func(t *testing.T) {
-				again, err := eval.ReadLoCoMo(dir)
-				if err != nil {
-					t.Fatal(err)
-				}
+				again := must.Get(eval.ReadLoCoMo(dir))(t)
 				checkSystem(t, again, "derived-", s)
 			})
 		}
@@ -140,10 +120,7 @@ func checkRuns(t *testing.T, d *eval.Dataset, provider string) map[string]*eval.
 	t.Helper()
 	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = provider })
 	client := &eval.Client{BaseURL: g.url, Key: g.key}
-	b, err := eval.Open(t.Context(), client, d, d.Name+"-", "none", t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(eval.Open(t.Context(), client, d, d.Name+"-", "none", t.Logf))(t)
 	out := runs(t, b, eval.NoAttribute, eval.Context)
 	if out[eval.Hybrid].Overall.N < 50 {
 		return out // .02 is less than one question
@@ -173,15 +150,10 @@ func runs(t *testing.T, b *eval.Bench, wanted ...string) map[string]*eval.Result
 	}
 	out := map[string]*eval.Result{}
 	for _, name := range names {
-		r, err := b.Run(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(b.Run(t.Context(), name))(t)
 		out[name] = r
 		if *update {
-			if _, err := r.Write(committedResults); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.Write(committedResults))(t)
 			continue
 		}
 		earlier, err := eval.ReadResult(committedResults, r.Name())
@@ -235,10 +207,7 @@ func hybridBeatsLexical(t *testing.T, runs map[string]*eval.Result, categories .
 // the notes that are read like the question do not hide the others.
 func TestQuestionsInAnotherLanguage(t *testing.T) {
 	t.Parallel()
-	dialogues, err := eval.ReadCorpus("../../" + eval.CorpusDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dialogues := must.Get(eval.ReadCorpus("../../" + eval.CorpusDir))(t)
 	var told []eval.Labeled
 	languages := map[string]int{"en": 6, "de": 1, "es": 1, "zh": 1}
 	for _, d := range eval.OfFiles(dialogues, []string{"chinese", "harbour", "languages", "village"}) {
@@ -254,22 +223,13 @@ func TestQuestionsInAnotherLanguage(t *testing.T) {
 		}
 		told = append(told, d)
 	}
-	d, err := eval.AsData(told)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(eval.AsData(told))(t)
 	d = eval.Pooled(d)
 	all := &d.Conversations[0]
 	all.Questions = slices.DeleteFunc(all.Questions, func(q eval.Question) bool { return q.Category != "question" })
 	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = llm.EmbedLocal })
-	b, err := eval.Open(t.Context(), &eval.Client{BaseURL: g.url, Key: g.key}, d, "abroad-", "none", t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := b.Run(t.Context(), eval.Hybrid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(eval.Open(t.Context(), &eval.Client{BaseURL: g.url, Key: g.key}, d, "abroad-", "none", t.Logf))(t)
+	r := must.Get(b.Run(t.Context(), eval.Hybrid))(t)
 	reaches(t, r, map[string]float64{"recall@10": 0.27}) // .222 when the two encoders' late interaction is compared as it is
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // maxSeries is how many series Prometheus stores for a process at most, after every operation of the
@@ -120,10 +121,7 @@ func largest(series []string) string {
 // read returns what a process answers.
 func (w *watchedTest) read(url string) string {
 	w.t.Helper()
-	resp, err := http.Get(url)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	resp := must.Get(http.Get(url))(w.t)
 	defer resp.Body.Close()
 	page, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -269,10 +267,7 @@ func readRules(t *testing.T) []rule {
 // Each alert is described, fires on its fault in a test, and is silent in another.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(watchingPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(watchingPage))(t)
 	var cases []string
 	for _, name := range []string{"rules_test.yaml", "rules_hours_test.yaml"} {
 		var file struct {
@@ -384,7 +379,7 @@ type dashboard struct {
 func readDashboards(t *testing.T) map[string]dashboard {
 	t.Helper()
 	out := map[string]dashboard{}
-	err := fs.WalkDir(os.DirFS(deployDir), "grafana", func(path string, entry fs.DirEntry, err error) error {
+	must.Do(t, fs.WalkDir(os.DirFS(deployDir), "grafana", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -398,10 +393,7 @@ func readDashboards(t *testing.T) map[string]dashboard {
 		}
 		out[entry.Name()] = d
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }
 
@@ -444,14 +436,9 @@ func TestDashboards(t *testing.T) {
 			}
 		}
 	}
-	rules, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "dashboards", "rules": exprs}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := must.Get(yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "dashboards", "rules": exprs}}}))(t)
 	file := filepath.Join(t.TempDir(), "rules.yaml")
-	if err := os.WriteFile(file, rules, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, rules, 0o600))
 	if out, err := exec.CommandContext(t.Context(), installPromtool(t), "check", "rules", file).CombinedOutput(); err != nil {
 		t.Errorf("promtool: %v\n%s", err, out)
 	}

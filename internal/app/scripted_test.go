@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // writtenFact is a fact of an exchange in the words of a strong model, and what it decides about it
@@ -45,15 +46,9 @@ type writtenExchange struct {
 // readAnswers reads what was written for all exchanges, in the order of the files.
 func readAnswers(t *testing.T, dir string) (out []writtenExchange) {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(filepath.Glob(filepath.Join(dir, "*.jsonl")))(t)
 	for _, name := range names {
-		raw, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile(name))(t)
 		for line := range bytes.Lines(raw) {
 			var x writtenExchange
 			if err := json.Unmarshal(line, &x); err != nil {
@@ -376,10 +371,7 @@ func (p *player) checkHistory(old string) {
 // leads to what holds instead, and nothing is lost to what only sounds like an end. All is told to one memory.
 func TestGoodAnswersMakeGoodMemory(t *testing.T) {
 	t.Parallel()
-	corpus, err := eval.ReadCorpus(filepath.Join("..", "..", eval.CorpusDir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	corpus := must.Get(eval.ReadCorpus(filepath.Join("..", "..", eval.CorpusDir)))(t)
 	dialogues := map[string]*eval.Labeled{}
 	for i := range corpus {
 		dialogues[corpus[i].ID] = &corpus[i]

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A writeRoute is a way by which a text comes into a collection. Each has the policy that has it.
@@ -206,18 +207,12 @@ func (g *gatewayTest) stored(base string) any {
 // raw sends a request and returns its answer as it is.
 func (g *gatewayTest) raw(method, path, contentType, body string) (status int, header http.Header, answer string) {
 	g.t.Helper()
-	req, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(body))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(body)))(g.t)
 	req.Header.Set("Authorization", "Bearer "+g.key)
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	resp := must.Get(http.DefaultClient.Do(req))(g.t)
 	defer func() { _ = resp.Body.Close() }()
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Jobs of a newer version are skipped or fail with an error that says so. The jobs after them run.
@@ -19,10 +20,7 @@ func TestJobsOfANewerVersion(t *testing.T) {
 	s := newServers(t, true)
 	g := s.gateway(nil)
 	c := g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})["id"].(string)
-	conn, err := pgx.Connect(t.Context(), s.database.OwnerURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(pgx.Connect(t.Context(), s.database.OwnerURL))(t)
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	jobs := map[string]struct{ kind, stage, payload, state, says string }{
 		"kind":              {"dream", "task", `{"v":9}`, "failed", `no worker here does jobs of the kind "dream"; a newer version`},

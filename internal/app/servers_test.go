@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // ownRedis starts a Redis that the test may kill.
@@ -123,9 +124,7 @@ func TestLayersOutliveRedis(t *testing.T) {
 	if after := missed(); after != before || before == "" {
 		t.Errorf("the second recall missed the cache:\n%s\n%s", before, after)
 	}
-	if err := redis.Client().FlushAll(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, redis.Client().FlushAll(t.Context()).Err())
 	for name, g := range map[string]*gatewayTest{"this gateway": g, "another gateway": s.gateway(nil)} {
 		if after := recalled(g); !reflect.DeepEqual(after, want) {
 			t.Errorf("with an empty Redis %s recalls %v, want %v", name, after, want)
@@ -252,10 +251,7 @@ func TestEphemeralOnServers(t *testing.T) {
 	made := a.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "draft", "ephemeral": true})
 	ends := func(c object) time.Duration {
 		t.Helper()
-		at, err := time.Parse(time.RFC3339Nano, c["expires_at"].(string))
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(time.Parse(time.RFC3339Nano, c["expires_at"].(string)))(t)
 		return time.Until(at)
 	}
 	if left := ends(made); left < 23*time.Hour || left > 24*time.Hour {

@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/document"
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // parallelTests is how many tests run at the same time. They wait for timers, retries and other
@@ -113,9 +114,7 @@ func settings(t *testing.T, base, set func(*Settings)) Settings {
 			fn(&cfg)
 		}
 	}
-	if err := cfg.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cfg.Validate())
 	return cfg
 }
 
@@ -123,10 +122,7 @@ func settings(t *testing.T, base, set func(*Settings)) Settings {
 func launch(t *testing.T, cfg Settings) (*gatewayTest, *commandtest.Buffer) {
 	t.Helper()
 	logs, stdout := &commandtest.Buffer{}, &commandtest.Buffer{}
-	a, err := NewGateway(t.Context(), cfg, slog.New(slog.NewTextHandler(logs, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(NewGateway(t.Context(), cfg, slog.New(slog.NewTextHandler(logs, nil))))(t)
 	g := &gatewayTest{t: t, url: a.URL(), handler: a.api, listening: a.bus.Listening}
 	g.running = run(t, logs, func(ctx context.Context) error { return a.Run(ctx, stdout, false) })
 	g.ready()
@@ -217,14 +213,9 @@ func newServersOn(t *testing.T, redisURL, prefix string) *servers {
 // admin calls fn with an Admin, as a command would.
 func (s *servers) admin(fn func(*Admin) error) {
 	s.t.Helper()
-	a, err := OpenAdmin(s.t.Context(), s.settings(nil), slog.New(slog.DiscardHandler))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	a := must.Get(OpenAdmin(s.t.Context(), s.settings(nil), slog.New(slog.DiscardHandler)))(s.t)
 	defer func() { _ = a.Close() }()
-	if err := fn(a); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, fn(a))
 }
 
 func (s *servers) settings(set func(*Settings)) Settings {
@@ -245,10 +236,7 @@ func (s *servers) gateway(set func(*Settings)) *gatewayTest {
 func (s *servers) worker(set func(*Settings)) *gatewayTest {
 	s.t.Helper()
 	logs := &commandtest.Buffer{}
-	w, err := NewWorker(s.t.Context(), s.settings(set), slog.New(slog.NewTextHandler(logs, nil)))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	w := must.Get(NewWorker(s.t.Context(), s.settings(set), slog.New(slog.NewTextHandler(logs, nil))))(s.t)
 	g := &gatewayTest{t: s.t, url: w.URL()}
 	g.running = run(s.t, logs, w.Run)
 	g.ready()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A gateway keeps its indexes beside its store, answers from them after a start, and leaves none of a
@@ -16,10 +18,7 @@ func TestIndexesAreKeptAndRemoved(t *testing.T) {
 	dir := t.TempDir()
 	files := func() int {
 		t.Helper()
-		found, err := filepath.Glob(filepath.Join(dir, "index", "*", "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(dir, "index", "*", "*")))(t)
 		return len(found)
 	}
 	g := startGateway(t, func(s *Settings) { s.Data = dir })

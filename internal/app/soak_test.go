@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // soak is a gateway that several clients use at once, and what each of them was told.
@@ -36,10 +38,7 @@ func TestSoak(t *testing.T) { //nolint:tparallel // the set-ups one after the ot
 	t.Parallel()
 	length := 3 * time.Second
 	if text := os.Getenv("SLIPBOX_SOAK_SECONDS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(strconv.Atoi(text))(t)
 		length = time.Duration(n) * time.Second
 		for name, start := range setUps {
 			t.Run(name, func(t *testing.T) { soakOn(t, start, length) })

@@ -11,31 +11,20 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // ask sends a request and returns status, header and body.
 func (g *gatewayTest) ask(path string, body any) (status int, header http.Header, said string) {
 	g.t.Helper()
-	raw, err := json.Marshal(body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+path, bytes.NewReader(raw))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(body))(g.t)
+	req := must.Get(http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+path, bytes.NewReader(raw)))(g.t)
 	req.Header.Set("Authorization", "Bearer "+g.key)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Slipbox-Collection", "home")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	resp := must.Get(http.DefaultClient.Do(req))(g.t)
 	defer func() { _ = resp.Body.Close() }()
-	whole, err := io.ReadAll(resp.Body)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	whole := must.Get(io.ReadAll(resp.Body))(g.t)
 	return resp.StatusCode, resp.Header, string(whole)
 }
 

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 const watchingPage = "../../docs/watching.md"
@@ -14,10 +16,7 @@ const watchingPage = "../../docs/watching.md"
 // documents fails unless the page has each metric that was exported.
 func documents(t *testing.T, metrics []string) {
 	t.Helper()
-	page, err := os.ReadFile(watchingPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(watchingPage))(t)
 	if len(metrics) < 10 {
 		t.Errorf("only %v were exported", metrics)
 	}
@@ -40,14 +39,8 @@ var (
 // The page names every attribute, and no metric or attribute that does not exist.
 func TestWatchingPageIsTrue(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(watchingPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := os.ReadFile("../telemetry/attributes.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(watchingPage))(t)
+	list := must.Get(os.ReadFile("../telemetry/attributes.go"))(t)
 	found := constant.FindAllStringSubmatch(string(list), -1)
 	if len(found) < 20 {
 		t.Fatalf("only %d attributes are found", len(found))
@@ -69,16 +62,13 @@ func TestWatchingPageIsTrue(t *testing.T) {
 func sources(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
-	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		src, err := os.ReadFile(path)
 		all.Write(src)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all.String()
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/telemetry/telemetrytest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // watchedTest is the product with all its telemetry: one gateway over the embedded store, or a
@@ -56,25 +57,14 @@ func watch(t *testing.T, servers bool) *watchedTest {
 		cfg.RedisURL, cfg.Redis.Prefix = redistest.Shared(t)
 		cfg.Auth.WrappingKey = strings.Repeat("k", 40)
 	}
-	if err := cfg.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	log, err := telemetry.NewLogger(w.logs, telemetry.LogConfig{Level: "debug"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := NewGateway(t.Context(), cfg, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cfg.Validate())
+	log := must.Get(telemetry.NewLogger(w.logs, telemetry.LogConfig{Level: "debug"}))(t)
+	g := must.Get(NewGateway(t.Context(), cfg, log))(t)
 	stdout := &commandtest.Buffer{}
 	w.url, w.urls = g.URL(), []string{g.URL()}
 	started := []running{run(t, w.logs, func(ctx context.Context) error { return g.Run(ctx, stdout, false) })}
 	if servers {
-		k, err := NewWorker(t.Context(), cfg, log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(NewWorker(t.Context(), cfg, log))(t)
 		w.urls = append(w.urls, k.URL())
 		started = append(started, run(t, w.logs, k.Run))
 	}
@@ -97,24 +87,15 @@ func watch(t *testing.T, servers bool) *watchedTest {
 func firstKey(t *testing.T, g *Gateway) string {
 	t.Helper()
 	op := grant.Operator("operator:test")
-	made, err := g.Tenants.Create(t.Context(), op, tenant.NewTenant{Name: "acme"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := g.Auth.Keys.Create(t.Context(), wholeTenant(made.ID, op.Actor()), auth.NewKey{Name: "first key"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(g.Tenants.Create(t.Context(), op, tenant.NewTenant{Name: "acme"}))(t)
+	k := must.Get(g.Auth.Keys.Create(t.Context(), wholeTenant(made.ID, op.Actor()), auth.NewKey{Name: "first key"}))(t)
 	return k.Text
 }
 
 // status makes a request with pairs of headers and returns the status of the answer.
 func (w *watchedTest) status(method, path, body string, headers ...string) int {
 	w.t.Helper()
-	req, err := http.NewRequestWithContext(context.WithoutCancel(w.t.Context()), method, w.url+path, strings.NewReader(body))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	req := must.Get(http.NewRequestWithContext(context.WithoutCancel(w.t.Context()), method, w.url+path, strings.NewReader(body)))(w.t)
 	req.Header.Set("Authorization", "Bearer "+w.key)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // receiver is a service that webhooks are sent to. It answers as the path of the webhook says.
@@ -147,10 +149,7 @@ func TestWebhooks(t *testing.T) {
 	onEach(t, func(t *testing.T, start func(set func(*Settings)) *gatewayTest) {
 		t.Helper()
 		r := newReceiver(t)
-		at, err := url.Parse(r.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(url.Parse(r.URL))(t)
 		g := start(func(c *Settings) { c.Outbound.AllowHosts = []string{at.Host} })
 		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "space", "policy": "none"})
 		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "other", "policy": "none"})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // exchange is what a person says and what an assistant answers, a sentence each.
@@ -87,10 +88,7 @@ func TestWordForWord(t *testing.T) {
 			t.Parallel()
 			g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = language.embedder })
 			client := &eval.Client{BaseURL: g.url, Key: g.key}
-			col, err := client.CreateCollection(t.Context(), "words-"+language.name, "none")
-			if err != nil {
-				t.Fatal(err)
-			}
+			col := must.Get(client.CreateCollection(t.Context(), "words-"+language.name, "none"))(t)
 			at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 			var messages []eval.Message
 			add := func(session int, role, content string) {
@@ -113,10 +111,7 @@ func TestWordForWord(t *testing.T) {
 				for until < len(messages) && messages[until].Session == messages[from].Session {
 					until++
 				}
-				made, err := client.AddMessages(t.Context(), col.ID, messages[from:until])
-				if err != nil {
-					t.Fatal(err)
-				}
+				made := must.Get(client.AddMessages(t.Context(), col.ID, messages[from:until]))(t)
 				ids, from = append(ids, made...), until
 			}
 			content := map[string]string{}
@@ -126,10 +121,7 @@ func TestWordForWord(t *testing.T) {
 			for _, profile := range []string{"auto", eval.ProfileDefault} {
 				first := map[string]int{}
 				ask := func(who, sentence string) {
-					found, err := client.Search(t.Context(), col.ID, eval.Query{Text: sentence, Mode: eval.Hybrid, K: 10, Profile: profile, Fields: []string{"id"}})
-					if err != nil {
-						t.Fatal(err)
-					}
+					found := must.Get(client.Search(t.Context(), col.ID, eval.Query{Text: sentence, Mode: eval.Hybrid, K: 10, Profile: profile, Fields: []string{"id"}}))(t)
 					if len(found.Hits) > 0 && strings.Contains(content[found.Hits[0].Note.ID], sentence) {
 						first[who]++
 						return
@@ -156,10 +148,7 @@ func TestOwnWordIsFirst(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider = llm.EmbedLocal })
 	client := &eval.Client{BaseURL: g.url, Key: g.key}
-	col, err := client.CreateCollection(t.Context(), "orders", "none")
-	if err != nil {
-		t.Fatal(err)
-	}
+	col := must.Get(client.CreateCollection(t.Context(), "orders", "none"))(t)
 	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	number := func(i int) string { return fmt.Sprintf("qx%dz", 7013+i*37) }
 	what := []string{"the copper kettle", "an old barometer", "the orchard wall", "three green lanterns"}
@@ -169,15 +158,9 @@ func TestOwnWordIsFirst(t *testing.T) {
 			Content: fmt.Sprintf("The harbor office: our baker paid for %s, %s.", what[i%len(what)], number(i)), OccurredAt: new(at.AddDate(0, 0, i)), Infer: new(false),
 		}
 	}
-	lines, err := client.AddNotes(t.Context(), col.ID, notes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := must.Get(client.AddNotes(t.Context(), col.ID, notes))(t)
 	for i, line := range lines {
-		found, err := client.Search(t.Context(), col.ID, eval.Query{Text: number(i), Mode: eval.Hybrid, K: 10, Fields: []string{"id"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(client.Search(t.Context(), col.ID, eval.Query{Text: number(i), Mode: eval.Hybrid, K: 10, Fields: []string{"id"}}))(t)
 		if len(found.Hits) == 0 || found.Hits[0].Note.ID != line.ID {
 			t.Errorf("%s is not first", number(i))
 		}

@@ -11,15 +11,13 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/archtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // readFile returns a file of the module.
 func readFile(t *testing.T, file string) string {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(root, file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(filepath.Join(root, file)))(t)
 	return string(content)
 }
 
@@ -51,7 +49,7 @@ func TestGuideNamesEveryVariable(t *testing.T) {
 	settings := section(t, readFile(t, "docs/guide.md"), "## Settings")
 	tree := os.DirFS(root)
 	var named int
-	err := fs.WalkDir(tree, "internal", func(file string, entry fs.DirEntry, err error) error {
+	must.Do(t, fs.WalkDir(tree, "internal", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
 			return err
 		}
@@ -66,10 +64,7 @@ func TestGuideNamesEveryVariable(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if named == 0 {
 		t.Error("no variable was found in the code: the test looks for the wrong thing")
 	}
@@ -140,20 +135,14 @@ func TestDocumentsLinkToWhatExists(t *testing.T) {
 	t.Parallel()
 	var documents []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(root, pattern)))(t)
 		documents = append(documents, found...)
 	}
 	if len(documents) < 5 {
 		t.Fatalf("found only %v", documents)
 	}
 	for _, document := range documents {
-		content, err := os.ReadFile(document)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Get(os.ReadFile(document))(t)
 		for _, m := range markdownLink.FindAllStringSubmatch(code.ReplaceAllString(string(content), ""), -1) {
 			target := document
 			if m[1] != "" {
@@ -171,10 +160,7 @@ func TestDocumentsLinkToWhatExists(t *testing.T) {
 // anchors returns the names by which links find the headings of a page, as GitHub makes them.
 func anchors(t *testing.T, page string) []string {
 	t.Helper()
-	content, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(page))(t)
 	var names []string
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(string(content), ""), -1) {
 		names = append(names, strings.ReplaceAll(notInAnchors.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
@@ -219,10 +205,7 @@ func TestArchitectureSaysWhatIsKeptWhere(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		sql, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sql := must.Get(os.ReadFile(file))(t)
 		for _, m := range createTable.FindAllStringSubmatch(string(sql), -1) {
 			holds("SQLite file", holdsTable[m[1]], "the table "+m[1])
 		}
@@ -248,10 +231,7 @@ func TestArchitecturePagesAreShort(t *testing.T) {
 		t.Fatal(pages, err)
 	}
 	for _, page := range append(pages, filepath.Join(root, "docs", "architecture.md")) {
-		content, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Get(os.ReadFile(page))(t)
 		if n := len(strings.Fields(string(content))); n >= 1200 {
 			t.Errorf("%s has %d words: 1,200 are too many for a page", page, n)
 		}

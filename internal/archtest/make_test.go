@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Every build has the same tags. An image also embeds the time zones, which scratch lacks.
@@ -51,7 +53,7 @@ func TestReleaseHasOneVersion(t *testing.T) {
 func eachPackageFile(t *testing.T, visit func(file string, parsed *ast.File)) {
 	t.Helper()
 	tree := os.DirFS(root)
-	err := fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
+	must.Do(t, fs.WalkDir(tree, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -75,10 +77,7 @@ func eachPackageFile(t *testing.T, visit func(file string, parsed *ast.File)) {
 		}
 		visit(file, parsed)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // A corpus that no fuzz target reads is one of a target that was renamed.
@@ -92,10 +91,7 @@ func TestCorporaHaveTargets(t *testing.T) {
 			}
 		}
 	})
-	corpora, err := fs.Glob(os.DirFS(root), "internal/*/testdata/fuzz/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	corpora := must.Get(fs.Glob(os.DirFS(root), "internal/*/testdata/fuzz/*"))(t)
 	for _, corpus := range corpora {
 		if !targets[corpus] {
 			t.Errorf("%s belongs to no fuzz target: rename it with its target", corpus)

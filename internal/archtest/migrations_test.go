@@ -9,15 +9,13 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/archtest"
 	"github.com/slipboxhq/slipbox/migrations"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // stepsOf returns the steps of a folder.
 func stepsOf(t *testing.T, folder fs.FS) []migrations.Step {
 	t.Helper()
-	steps, err := migrations.Steps(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := must.Get(migrations.Steps(folder))(t)
 	return steps
 }
 

@@ -6,14 +6,12 @@ import (
 	"testing/fstest"
 
 	"github.com/slipboxhq/slipbox/internal/archtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestNothingPauses(t *testing.T) {
 	t.Parallel()
-	found, err := archtest.FindPauses(os.DirFS(root))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(archtest.FindPauses(os.DirFS(root)))(t)
 	for _, r := range found {
 		t.Error(r)
 	}
@@ -39,10 +37,7 @@ func TestFindPauses(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			found, err := archtest.FindPauses(fstest.MapFS{test.file: {Data: []byte("package a\n\nfunc f() { " + test.body + " }\n")}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must.Get(archtest.FindPauses(fstest.MapFS{test.file: {Data: []byte("package a\n\nfunc f() { " + test.body + " }\n")}}))(t)
 			if refused := len(found) > 0; refused != test.refused {
 				t.Errorf("refused %v, want %v: %v", refused, test.refused, found)
 			}

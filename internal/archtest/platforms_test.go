@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // noImports resolves no import, so a check needs no compiled packages.
@@ -41,10 +43,7 @@ func undefined(t *testing.T, dir string, sources []string) map[string]bool {
 	set := token.NewFileSet()
 	var files []*ast.File
 	for _, name := range sources {
-		file, err := parser.ParseFile(set, filepath.Join(dir, name), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(set, filepath.Join(dir, name), nil, parser.SkipObjectResolution))(t)
 		files = append(files, file)
 	}
 	names := map[string]bool{}

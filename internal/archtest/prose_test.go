@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/slipboxhq/slipbox/internal/archtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestProseIsPlain(t *testing.T) {
@@ -17,10 +18,7 @@ func TestProseIsPlain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found, err := check()
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must.Get(check())(t)
 			for _, r := range found {
 				t.Error(r)
 			}
@@ -65,10 +63,7 @@ func TestCheckComments(t *testing.T) {
 				src = test.src + "\n"
 				src = strings.Replace(src, "\n\n", "\n\npackage a\n\n", 1)
 			}
-			found, err := archtest.CheckComments(fstest.MapFS{"a/a.go": {Data: []byte(src)}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must.Get(archtest.CheckComments(fstest.MapFS{"a/a.go": {Data: []byte(src)}}))(t)
 			checkRemarks(t, found, test.want)
 		})
 	}
@@ -84,10 +79,7 @@ func TestUnclearWordsAreRefused(t *testing.T) {
 		{"internal/memory/notes/a_test.go", "A number is no secret.", ""},
 		{"tools/a.go", "It answers two questions at once.", "\"at once\" means two things"},
 	} {
-		found, err := archtest.CheckComments(fstest.MapFS{test.file: {Data: []byte("package a\n\n// " + test.comment + "\nvar x int\n")}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(archtest.CheckComments(fstest.MapFS{test.file: {Data: []byte("package a\n\n// " + test.comment + "\nvar x int\n")}}))(t)
 		checkRemarks(t, found, test.want)
 	}
 }
@@ -106,10 +98,7 @@ func TestCheckDocuments(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			found, err := archtest.CheckDocuments(fstest.MapFS{test.file: {Data: []byte(test.src)}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must.Get(archtest.CheckDocuments(fstest.MapFS{test.file: {Data: []byte(test.src)}}))(t)
 			checkRemarks(t, found, test.want)
 		})
 	}

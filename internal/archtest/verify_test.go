@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/slipboxhq/slipbox/internal/archtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // root is the module that the tests judge.
@@ -17,10 +18,7 @@ const root = "../.."
 
 func TestTreeFollowsTheMap(t *testing.T) {
 	t.Parallel()
-	found, err := archtest.Verify(os.DirFS(root))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(archtest.Verify(os.DirFS(root)))(t)
 	for _, v := range found {
 		t.Error(v)
 	}
@@ -64,14 +62,8 @@ func TestMapIsSound(t *testing.T) {
 
 func TestDocumentShowsTheMap(t *testing.T) {
 	t.Parallel()
-	document, err := os.ReadFile(filepath.Join(root, "docs", "architecture", "packages.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := archtest.ReplaceTable(string(document))
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := must.Get(os.ReadFile(filepath.Join(root, "docs", "architecture", "packages.md")))(t)
+	want := must.Get(archtest.ReplaceTable(string(document)))(t)
 	if string(document) != want {
 		t.Error("the package map in docs/architecture/packages.md is not that of the code: run make generate")
 	}
@@ -154,10 +146,7 @@ func TestVerify(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			src := "package a\n\nimport _ \"" + tt.imported + "\"\n"
-			found, err := archtest.Verify(fstest.MapFS{tt.file: {Data: []byte(src)}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must.Get(archtest.Verify(fstest.MapFS{tt.file: {Data: []byte(src)}}))(t)
 			if !tt.refused {
 				if len(found) > 0 {
 					t.Fatalf("refused: %v", found)
@@ -186,10 +175,7 @@ func TestVerifyConfinesDependencies(t *testing.T) {
 			may := slices.ContainsFunc(d.Only, func(only string) bool { return pkg == only || strings.HasPrefix(pkg, only+"/") })
 			for file, refused := range map[string]bool{pkg + "/a.go": !may, pkg + "/a_test.go": !may && !d.Tests} {
 				src := "package a\n\nimport _ \"" + d.Prefix + "x\"\n"
-				found, err := archtest.Verify(fstest.MapFS{file: {Data: []byte(src)}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				found := must.Get(archtest.Verify(fstest.MapFS{file: {Data: []byte(src)}}))(t)
 				if got := len(found) > 0; got != refused {
 					t.Errorf("%s imports %s: refused %v, want %v", file, d.Prefix, got, refused)
 				}
@@ -201,10 +187,7 @@ func TestVerifyConfinesDependencies(t *testing.T) {
 func TestVerifyRefusesUnlistedPackageOnce(t *testing.T) {
 	t.Parallel()
 	source := &fstest.MapFile{Data: []byte("package util\n")}
-	found, err := archtest.Verify(fstest.MapFS{"internal/util/a.go": source, "internal/util/b.go": source})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(archtest.Verify(fstest.MapFS{"internal/util/a.go": source, "internal/util/b.go": source}))(t)
 	if len(found) != 1 || !strings.Contains(found[0].String(), "internal/util is not in the package map") {
 		t.Fatalf("got %v, want one violation that names the package", found)
 	}

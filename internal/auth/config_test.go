@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestConfigReportsEveryProblem(t *testing.T) {
@@ -58,9 +60,7 @@ func TestSecretFile(t *testing.T) {
 	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
 		t.Errorf("left over: %v", entries)
 	}
-	if err := os.WriteFile(path, []byte("short"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("short"), 0o600))
 	if _, err := SecretFile(path); err == nil {
 		t.Error("a short secret was accepted")
 	}

@@ -16,14 +16,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func newGuard(t *testing.T, clock func() time.Time, cfg GuardConfig) *Guard {
 	t.Helper()
-	g, err := NewGuard(clock, slog.New(slog.DiscardHandler), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(NewGuard(clock, slog.New(slog.DiscardHandler), cfg))(t)
 	return g
 }
 
@@ -58,9 +56,7 @@ func TestGuardLimitsAnAddress(t *testing.T) {
 	b := newFixture(t)
 	g := newGuard(t, b.clock, GuardConfig{PerAddress: 60})
 	used, fresh := b.key(t, NewKey{Name: "used"}), b.key(t, NewKey{Name: "fresh"})
-	if err := try(t, g, b.Service, used.Text, near); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, try(t, g, b.Service, used.Text, near))
 	refused := map[fault.Code]int{}
 	var wait time.Duration
 	for i := range 1500 {
@@ -77,14 +73,8 @@ func TestGuardLimitsAnAddress(t *testing.T) {
 	if refused[fault.Unauthenticated] != 60 || refused[fault.RateLimited] != 1440 || wait != time.Second {
 		t.Errorf("refused %v, with a wait of %s", refused, wait)
 	}
-	p, err := b.Authenticator.Authenticate(t.Context(), b.key(t, NewKey{Name: "exchanged"}).Text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := b.Tokens.Exchange(t.Context(), p, TokenRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(b.Authenticator.Authenticate(t.Context(), b.key(t, NewKey{Name: "exchanged"}).Text))(t)
+	token := must.Get(b.Tokens.Exchange(t.Context(), p, TokenRequest{}))(t)
 	for name, credential := range map[string]string{"used key": used.Text, "fresh key": fresh.Text, "fresh token": token.AccessToken} {
 		if err := try(t, g, b.Service, credential, near); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -102,9 +92,7 @@ func TestGuardLimitsAKey(t *testing.T) {
 	b := newFixture(t)
 	g := newGuard(t, b.clock, GuardConfig{PerKey: 10})
 	k := b.key(t, NewKey{Name: "k"})
-	if err := try(t, g, b.Service, k.Text, far); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, try(t, g, b.Service, k.Text, far))
 	limited := 0
 	for i := range 30 {
 		from := netip.AddrFrom4([4]byte{10, 0, byte(i), 1})
@@ -144,9 +132,7 @@ func TestGuardCountsACredentialOnce(t *testing.T) {
 		t.Errorf("a right key at the address: %v", err)
 	}
 	// A credential that is refused after it was accepted counts, and is answered as before.
-	if _, err := b.Keys.Revoke(t.Context(), b.admin, k.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Keys.Revoke(t.Context(), b.admin, k.ID))(t)
 	if err := try(t, g, b.Service, k.Text, near); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("a revoked key: %v", err)
 	}
@@ -270,10 +256,7 @@ func TestGuardReportsOncePerMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		log := &lockedLog{}
-		g, err := NewGuard(time.Now, slog.New(slog.NewTextHandler(log, nil)), GuardConfig{PerAddress: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(NewGuard(time.Now, slog.New(slog.NewTextHandler(log, nil)), GuardConfig{PerAddress: 1}))(t)
 		g.note("a", near, fault.New(fault.Unauthenticated, "no"))
 		for i := range 100 {
 			if _, err := g.Authenticate(t.Context(), refusing, fmt.Sprint(i), near); !fault.Is(err, fault.RateLimited) {

@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestKeyAuthenticates(t *testing.T) {
@@ -126,13 +127,9 @@ func TestRevokedKeyIsRefusedByAllProcesses(t *testing.T) {
 	k := b.key(t, NewKey{})
 	tok := b.token(t, k.Text, TokenRequest{})
 	for _, c := range []string{k.Text, tok.AccessToken} {
-		if _, err := other.Authenticator.Authenticate(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(other.Authenticator.Authenticate(t.Context(), c))(t)
 	}
-	if _, err := b.Keys.Revoke(t.Context(), b.admin, k.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Keys.Revoke(t.Context(), b.admin, k.ID))(t)
 	b.wantRefused(t, k.Text)
 	b.wantRefused(t, tok.AccessToken)
 	b.advance(MaxStatusTTL)
@@ -193,9 +190,7 @@ func TestStatusCacheIsBounded(t *testing.T) {
 		t.Errorf("the key was read %d times for 5 requests", b.store.reads)
 	}
 	for _, k := range keys {
-		if _, err := small.Authenticator.Authenticate(t.Context(), k.Text); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(small.Authenticator.Authenticate(t.Context(), k.Text))(t)
 	}
 	if n := len(small.status.keys.entries); n == 0 || n > 8 {
 		t.Errorf("%d keys are cached, want at most 8", n)
@@ -274,10 +269,7 @@ func TestRotateWithOverlap(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	old := b.key(t, NewKey{Name: "ci", Agent: "alice", Scopes: []string{"notes:read"}, TTL: 48 * time.Hour})
-	next, err := b.Keys.Rotate(t.Context(), b.admin, old.ID, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := must.Get(b.Keys.Rotate(t.Context(), b.admin, old.ID, nil))(t)
 	if next.ID == old.ID || next.Agent != old.Agent || !slices.Equal(next.Permissions, old.Permissions) || !next.ExpiresAt.Equal(old.ExpiresAt) || next.Name != "ci" {
 		t.Errorf("new key is %+v", next.Key)
 	}
@@ -304,10 +296,7 @@ func TestRotateWithoutOverlap(t *testing.T) {
 	old := b.key(t, NewKey{})
 	b.principal(t, old.Text)
 	var none time.Duration
-	next, err := b.Keys.Rotate(t.Context(), b.admin, old.ID, &none)
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := must.Get(b.Keys.Rotate(t.Context(), b.admin, old.ID, &none))(t)
 	b.wantRefused(t, old.Text)
 	b.principal(t, next.Text)
 }
@@ -328,9 +317,7 @@ func TestRotateRefuses(t *testing.T) {
 	_, err = b.Keys.Rotate(ctx, b.admin, uuid.Must(uuid.NewV7()), nil)
 	wantCode(t, err, fault.NotFound)
 
-	if _, err := b.Keys.Rotate(ctx, b.admin, wide.ID, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Keys.Rotate(ctx, b.admin, wide.ID, nil))(t)
 	before := len(b.store.keys)
 	_, err = b.Keys.Rotate(ctx, b.admin, wide.ID, nil)
 	wantCode(t, err, fault.Conflict)
@@ -407,10 +394,7 @@ func TestListKeysPages(t *testing.T) {
 	var got []uuid.UUID
 	q := KeyQuery{Agent: "alice", Limit: 2}
 	for {
-		page, err := b.Keys.List(t.Context(), b.admin, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must.Get(b.Keys.List(t.Context(), b.admin, q))(t)
 		for _, k := range page {
 			got = append(got, k.ID)
 		}
@@ -431,10 +415,7 @@ func TestOperatorKeys(t *testing.T) {
 	b := newFixture(t)
 	ctx := t.Context()
 	op := grant.Operator("test")
-	k, err := b.Keys.CreateOperator(ctx, op, "root", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(b.Keys.CreateOperator(ctx, op, "root", 0))(t)
 	if !strings.HasPrefix(k.Text, "sb_live_platform_") {
 		t.Errorf("key is %q", k.Text)
 	}
@@ -446,17 +427,12 @@ func TestOperatorKeys(t *testing.T) {
 	if p := b.principal(t, tok.AccessToken); !p.IsOperator || !p.ByToken || !p.Scope.IsZero() {
 		t.Errorf("principal is %+v", p)
 	}
-	_, err = b.Tokens.Exchange(ctx, p, TokenRequest{Agent: "alice"})
+	_, err := b.Tokens.Exchange(ctx, p, TokenRequest{Agent: "alice"})
 	wantCode(t, err, fault.Invalid)
 
-	next, err := b.Keys.RotateOperator(ctx, op, k.ID, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := must.Get(b.Keys.RotateOperator(ctx, op, k.ID, nil))(t)
 	b.principal(t, next.Text)
-	if _, err := b.Keys.RevokeOperator(ctx, op, k.ID); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Keys.RevokeOperator(ctx, op, k.ID))(t)
 	b.wantRefused(t, k.Text)
 	b.wantRefused(t, tok.AccessToken)
 	if list, err := b.Keys.ListOperator(ctx, op, uuid.Nil, 10); err != nil || len(list) != 2 {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestKeyTextRoundTrip(t *testing.T) {
@@ -128,10 +129,7 @@ func FuzzClaims(f *testing.F) {
 		if err := c.UnmarshalJSON(b); err != nil {
 			return
 		}
-		written, err := c.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := must.Get(c.MarshalJSON())(t)
 		if err := again.UnmarshalJSON(written); err != nil {
 			t.Fatalf("%s was decoded, but its encoding %s was not: %v", b, written, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // memStore implements the stores with maps, for tests of refusals. The engines
@@ -204,39 +205,27 @@ func newFixture(tb testing.TB) *fixture {
 // newService returns the Service of a second process over the same store.
 func (b *fixture) newService(tb testing.TB, cfg Config) *Service {
 	tb.Helper()
-	s, err := New(Deps{
+	s := must.Get(New(Deps{
 		Keys: b.store, SigningKeys: b.store, Grants: b.store, Directory: b.store, Agents: b.store, Clock: b.clock, Logger: slog.New(slog.DiscardHandler),
-	}, cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}, cfg))(tb)
 	return s
 }
 
 func (b *fixture) key(tb testing.TB, n NewKey) CreatedKey {
 	tb.Helper()
-	k, err := b.Keys.Create(tb.Context(), b.admin, n)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	k := must.Get(b.Keys.Create(tb.Context(), b.admin, n))(tb)
 	return k
 }
 
 func (b *fixture) principal(tb testing.TB, credential string) Principal {
 	tb.Helper()
-	p, err := b.Authenticator.Authenticate(tb.Context(), credential)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	p := must.Get(b.Authenticator.Authenticate(tb.Context(), credential))(tb)
 	return p
 }
 
 func (b *fixture) token(tb testing.TB, key string, r TokenRequest) Token {
 	tb.Helper()
-	tok, err := b.Tokens.Exchange(tb.Context(), b.principal(tb, key), r)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	tok := must.Get(b.Tokens.Exchange(tb.Context(), b.principal(tb, key), r))(tb)
 	return tok
 }
 

@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The map for nginx in the chart's README routes all keys of a tenant alike, and those of others otherwise.
 func TestRouteByTenant(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../charts/slipbox/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../charts/slipbox/README.md"))(t)
 	found := regexp.MustCompile(`"~\*(\S* \S*)" \$1;`).FindSubmatch(page)
 	if found == nil {
 		t.Fatal("the page has no map")

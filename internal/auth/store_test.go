@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // platform has the services of auth and tenant over the embedded store.
@@ -59,29 +60,19 @@ func newPlatform(t *testing.T) *platform {
 	return p
 }
 
-func must[T any](v T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
-
 func (p *platform) open(t *testing.T) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	p.store = must(sqlite.Open(t.Context(), sqlite.Config{Path: p.path}, sqlite.Deps{Clock: p.clock, Logger: log}))(t)
-	p.auth = must(auth.New(auth.Deps{
+	p.store = must.Get(sqlite.Open(t.Context(), sqlite.Config{Path: p.path}, sqlite.Deps{Clock: p.clock, Logger: log}))(t)
+	p.auth = must.Get(auth.New(auth.Deps{
 		Keys: p.store, SigningKeys: p.store, Grants: p.store, Directory: p.store, Agents: p.store, Clock: p.clock, Logger: log,
 	}, auth.Config{Secret: []byte("a secret of thirty-two bytes, or more")}))(t)
-	ledger := must(auth.NewTenantLedger(p.store, p.clock))(t)
-	p.tenants = must(tenant.NewService(tenant.ServiceDeps{
+	ledger := must.Get(auth.NewTenantLedger(p.store, p.clock))(t)
+	p.tenants = must.Get(tenant.NewService(tenant.ServiceDeps{
 		Admin: p.store, Directory: p.store, Audit: ledger, Clock: p.clock, Logger: log, OnChange: p.auth.Forget,
 	}))(t)
-	p.agents = must(tenant.NewAgents(tenant.AgentsDeps{Store: p.store, Keys: p.auth.Keys, Audit: ledger, OnChange: p.auth.Forget}))(t)
-	p.quotas = must(tenant.NewQuotas(p.store, ledger, p.clock, tenant.QuotaConfig{}))(t)
+	p.agents = must.Get(tenant.NewAgents(tenant.AgentsDeps{Store: p.store, Keys: p.auth.Keys, Audit: ledger, OnChange: p.auth.Forget}))(t)
+	p.quotas = must.Get(tenant.NewQuotas(p.store, ledger, p.clock, tenant.QuotaConfig{}))(t)
 }
 
 func (p *platform) close(t *testing.T) {
@@ -93,7 +84,7 @@ func (p *platform) close(t *testing.T) {
 
 func (p *platform) tenant(t *testing.T, name string) (tenant.Tenant, tenant.Scope) {
 	t.Helper()
-	x := must(p.tenants.Create(t.Context(), p.op, tenant.NewTenant{Name: name}))(t)
+	x := must.Get(p.tenants.Create(t.Context(), p.op, tenant.NewTenant{Name: name}))(t)
 	return x, grant.Scope(x.ID, uuid.Nil, "test", tenant.AllPermissions()...)
 }
 
@@ -104,7 +95,7 @@ func (p *platform) authenticate(credential string) (auth.Principal, error) {
 func (p *platform) accepted(t *testing.T, credentials ...string) {
 	t.Helper()
 	for _, c := range credentials {
-		must(p.authenticate(c))(t)
+		must.Get(p.authenticate(c))(t)
 	}
 }
 
@@ -121,24 +112,24 @@ func TestStoreKeysAndTokensSurviveRestart(t *testing.T) {
 	t.Parallel()
 	p := newPlatform(t)
 	x, scope := p.tenant(t, "acme")
-	key := must(p.auth.Keys.Create(t.Context(), scope, auth.NewKey{Name: "李", Agent: "alice", Scopes: []string{"notes:read", "admin"}, TTL: time.Hour}))(t)
-	before := must(p.authenticate(key.Text))(t)
-	token := must(p.auth.Tokens.Exchange(t.Context(), before, auth.TokenRequest{}))(t)
+	key := must.Get(p.auth.Keys.Create(t.Context(), scope, auth.NewKey{Name: "李", Agent: "alice", Scopes: []string{"notes:read", "admin"}, TTL: time.Hour}))(t)
+	before := must.Get(p.authenticate(key.Text))(t)
+	token := must.Get(p.auth.Tokens.Exchange(t.Context(), before, auth.TokenRequest{}))(t)
 
 	p.close(t)
 	p.open(t)
 	for _, c := range []string{key.Text, token.AccessToken} {
-		got := must(p.authenticate(c))(t)
+		got := must.Get(p.authenticate(c))(t)
 		if got.Scope.Tenant() != x.ID || got.Scope.Agent() != key.Agent || got.AgentName != "alice" || got.KeyID != key.ID ||
 			!slices.Equal(got.Permissions(), []tenant.Permission{tenant.Admin, tenant.NotesRead}) || got.Tenant.Name != "acme" {
 			t.Errorf("principal is %+v", got)
 		}
 	}
-	must(p.auth.Tokens.Exchange(t.Context(), must(p.authenticate(key.Text))(t), auth.TokenRequest{}))(t)
-	if set := must(p.auth.Tokens.JWKS(t.Context()))(t); len(set.Keys) != 1 {
+	must.Get(p.auth.Tokens.Exchange(t.Context(), must.Get(p.authenticate(key.Text))(t), auth.TokenRequest{}))(t)
+	if set := must.Get(p.auth.Tokens.JWKS(t.Context()))(t); len(set.Keys) != 1 {
 		t.Errorf("a restart created another signing key: %+v", set)
 	}
-	stored := must(p.auth.Keys.Get(t.Context(), scope, key.ID))(t)
+	stored := must.Get(p.auth.Keys.Get(t.Context(), scope, key.ID))(t)
 	if stored.Name != "李" || stored.Prefix != key.Prefix || stored.Hash != key.Hash || !stored.ExpiresAt.Equal(key.ExpiresAt) || !stored.CreatedAt.Equal(key.CreatedAt) {
 		t.Errorf("stored %+v, created %+v", stored, key.Key)
 	}
@@ -151,12 +142,12 @@ func TestStoreGrantsExpire(t *testing.T) {
 	t.Parallel()
 	p := newPlatform(t)
 	_, scope := p.tenant(t, "acme")
-	key := must(p.auth.Keys.Create(t.Context(), scope, auth.NewKey{}))(t)
+	key := must.Get(p.auth.Keys.Create(t.Context(), scope, auth.NewKey{}))(t)
 	at := auth.Resource{Issuer: "https://memory.example", URL: "https://memory.example/mcp"}
 	const verifier = "a verifier of at least forty-three characters, as it must be"
 	sum := sha256.Sum256([]byte(verifier))
 	allow := func() auth.CodeExchange {
-		code := must(p.auth.Grants.Allow(t.Context(), must(p.authenticate(key.Text))(t), auth.NewGrant{
+		code := must.Get(p.auth.Grants.Allow(t.Context(), must.Get(p.authenticate(key.Text))(t), auth.NewGrant{
 			Client: "a program", ClientID: "c", Redirect: "http://127.0.0.1/", At: at,
 			Challenge: base64.RawURLEncoding.EncodeToString(sum[:]), Permissions: []tenant.Permission{tenant.NotesRead},
 		}))(t)
@@ -165,7 +156,7 @@ func TestStoreGrantsExpire(t *testing.T) {
 
 	late, inTime := allow(), allow()
 	p.pass(59 * time.Second)
-	granted := must(p.auth.Grants.Exchange(t.Context(), inTime))(t)
+	granted := must.Get(p.auth.Grants.Exchange(t.Context(), inTime))(t)
 	p.pass(time.Second)
 	if _, err := p.auth.Grants.Exchange(t.Context(), late); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("a code after a minute: %v", err)
@@ -194,20 +185,20 @@ func TestStoreSuspendResumeDelete(t *testing.T) {
 	p := newPlatform(t)
 	x, scope := p.tenant(t, "acme")
 	_, others := p.tenant(t, "other")
-	key := must(p.auth.Keys.Create(t.Context(), scope, auth.NewKey{}))(t)
-	other := must(p.auth.Keys.Create(t.Context(), others, auth.NewKey{}))(t)
-	token := must(p.auth.Tokens.Exchange(t.Context(), must(p.authenticate(key.Text))(t), auth.TokenRequest{}))(t)
+	key := must.Get(p.auth.Keys.Create(t.Context(), scope, auth.NewKey{}))(t)
+	other := must.Get(p.auth.Keys.Create(t.Context(), others, auth.NewKey{}))(t)
+	token := must.Get(p.auth.Tokens.Exchange(t.Context(), must.Get(p.authenticate(key.Text))(t), auth.TokenRequest{}))(t)
 	p.accepted(t, key.Text, token.AccessToken)
 
-	if got := must(p.tenants.Suspend(t.Context(), p.op, "acme"))(t); got.State != tenant.Suspended {
+	if got := must.Get(p.tenants.Suspend(t.Context(), p.op, "acme"))(t); got.State != tenant.Suspended {
 		t.Errorf("state is %s", got.State)
 	}
 	p.refused(t, key.Text, token.AccessToken)
 	p.accepted(t, other.Text)
-	must(p.tenants.Resume(t.Context(), p.op, x.ID.String()))(t)
+	must.Get(p.tenants.Resume(t.Context(), p.op, x.ID.String()))(t)
 	p.accepted(t, key.Text, token.AccessToken)
 
-	entries := must(p.store.ListAudit(t.Context(), scope, memory.AuditQuery{Limit: 50}))(t)
+	entries := must.Get(p.store.ListAudit(t.Context(), scope, memory.AuditQuery{Limit: 50}))(t)
 	actions := make([]string, 0, len(entries))
 	for _, e := range entries {
 		actions = append(actions, e.Action)
@@ -216,9 +207,7 @@ func TestStoreSuspendResumeDelete(t *testing.T) {
 		t.Errorf("the audit log contains %v, want %v", actions, want)
 	}
 
-	if err := p.tenants.Delete(t.Context(), p.op, "acme"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.tenants.Delete(t.Context(), p.op, "acme"))
 	p.refused(t, key.Text, token.AccessToken)
 	p.accepted(t, other.Text)
 	_, err := p.tenants.Get(t.Context(), p.op, "acme")
@@ -237,7 +226,7 @@ func TestStoreTenants(t *testing.T) {
 	}
 	var names []string
 	for after := ""; ; {
-		page := must(p.tenants.List(ctx, p.op, after, 2))(t)
+		page := must.Get(p.tenants.List(ctx, p.op, after, 2))(t)
 		for _, x := range page {
 			names = append(names, x.Name)
 		}
@@ -267,15 +256,15 @@ func TestStoreTenants(t *testing.T) {
 		}
 	}
 	seven, minus := int64(7), int64(-7)
-	must(p.tenants.Patch(ctx, p.op, "a", tenant.Patch{Limits: tenant.LimitsPatch{Notes: &seven}}))(t)
-	got := must(p.tenants.Patch(ctx, p.op, "a", tenant.Patch{Limits: tenant.LimitsPatch{Forks: &seven}}))(t)
+	must.Get(p.tenants.Patch(ctx, p.op, "a", tenant.Patch{Limits: tenant.LimitsPatch{Notes: &seven}}))(t)
+	got := must.Get(p.tenants.Patch(ctx, p.op, "a", tenant.Patch{Limits: tenant.LimitsPatch{Forks: &seven}}))(t)
 	if got.Limits != (tenant.Limits{Notes: 7, Forks: 7}) {
 		t.Errorf("limits are %+v", got.Limits)
 	}
 	if _, err := p.tenants.Patch(ctx, p.op, "a", tenant.Patch{Limits: tenant.LimitsPatch{Notes: &minus}}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("error is %v", err)
 	}
-	if got := must(p.tenants.Get(ctx, p.op, "a"))(t); got.Limits.Notes != 7 {
+	if got := must.Get(p.tenants.Get(ctx, p.op, "a"))(t); got.Limits.Notes != 7 {
 		t.Errorf("a refused patch changed the limits: %+v", got.Limits)
 	}
 }
@@ -301,7 +290,7 @@ func TestStoreConcurrentTenantChanges(t *testing.T) {
 		}
 	})
 	wg.Wait()
-	got := must(p.tenants.Get(t.Context(), p.op, "acme"))(t)
+	got := must.Get(p.tenants.Get(t.Context(), p.op, "acme"))(t)
 	if got.State != tenant.Suspended || got.Limits != (tenant.Limits{Notes: 5, Forks: 5, Collections: 5, StoredBytes: 5}) {
 		t.Errorf("tenant is %+v", got)
 	}
@@ -313,30 +302,30 @@ func TestStoreAgents(t *testing.T) {
 	ctx := t.Context()
 	_, scope := p.tenant(t, "acme")
 	_, others := p.tenant(t, "other")
-	alice := must(p.agents.Create(ctx, scope, tenant.NewAgent{Name: "alice", DisplayName: "爱丽丝"}))(t)
-	key := must(p.auth.Keys.Create(ctx, scope, auth.NewKey{Agent: "alice"}))(t)
-	bob := must(p.auth.Keys.Create(ctx, scope, auth.NewKey{Agent: "bob"}))(t) // creates the agent
-	whole := must(p.auth.Keys.Create(ctx, scope, auth.NewKey{}))(t)
-	token := must(p.auth.Tokens.Exchange(ctx, must(p.authenticate(whole.Text))(t), auth.TokenRequest{Agent: "alice"}))(t)
+	alice := must.Get(p.agents.Create(ctx, scope, tenant.NewAgent{Name: "alice", DisplayName: "爱丽丝"}))(t)
+	key := must.Get(p.auth.Keys.Create(ctx, scope, auth.NewKey{Agent: "alice"}))(t)
+	bob := must.Get(p.auth.Keys.Create(ctx, scope, auth.NewKey{Agent: "bob"}))(t) // creates the agent
+	whole := must.Get(p.auth.Keys.Create(ctx, scope, auth.NewKey{}))(t)
+	token := must.Get(p.auth.Tokens.Exchange(ctx, must.Get(p.authenticate(whole.Text))(t), auth.TokenRequest{Agent: "alice"}))(t)
 	if key.Agent != alice.ID || token.Agent != alice.ID {
 		t.Errorf("key of %s, token of %s, agent %s", key.Agent, token.Agent, alice.ID)
 	}
 	p.accepted(t, key.Text, bob.Text, token.AccessToken)
 
 	for _, ref := range []string{"alice", alice.ID.String()} {
-		if got := must(p.agents.Get(ctx, scope, ref))(t); got.DisplayName != "爱丽丝" {
+		if got := must.Get(p.agents.Get(ctx, scope, ref))(t); got.DisplayName != "爱丽丝" {
 			t.Errorf("agent is %+v", got)
 		}
 	}
-	asBob := must(p.authenticate(bob.Text))(t).Scope
-	asAlice := must(p.authenticate(key.Text))(t).Scope
-	if list := must(p.agents.List(ctx, scope, "", 10))(t); len(list) != 2 || list[0].Name != "alice" || list[1].Name != "bob" {
+	asBob := must.Get(p.authenticate(bob.Text))(t).Scope
+	asAlice := must.Get(p.authenticate(key.Text))(t).Scope
+	if list := must.Get(p.agents.List(ctx, scope, "", 10))(t); len(list) != 2 || list[0].Name != "alice" || list[1].Name != "bob" {
 		t.Errorf("list is %+v", list)
 	}
-	if list := must(p.agents.List(ctx, asBob, "", 10))(t); len(list) != 1 || list[0].Name != "bob" {
+	if list := must.Get(p.agents.List(ctx, asBob, "", 10))(t); len(list) != 1 || list[0].Name != "bob" {
 		t.Errorf("bob's list is %+v", list)
 	}
-	if list := must(p.agents.List(ctx, asBob, "bob", 10))(t); len(list) != 0 {
+	if list := must.Get(p.agents.List(ctx, asBob, "bob", 10))(t); len(list) != 0 {
 		t.Errorf("bob's next page is %+v", list)
 	}
 
@@ -368,9 +357,7 @@ func TestStoreAgents(t *testing.T) {
 		}
 	}
 
-	if err := p.agents.Delete(ctx, scope, "alice"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.agents.Delete(ctx, scope, "alice"))
 	p.refused(t, key.Text, token.AccessToken)
 	p.accepted(t, bob.Text, whole.Text)
 }
@@ -381,9 +368,9 @@ func TestStoreRotateRevokeAndForeignKeys(t *testing.T) {
 	ctx := t.Context()
 	_, scope := p.tenant(t, "acme")
 	_, others := p.tenant(t, "other")
-	old := must(p.auth.Keys.Create(ctx, scope, auth.NewKey{}))(t)
+	old := must.Get(p.auth.Keys.Create(ctx, scope, auth.NewKey{}))(t)
 	overlap := time.Hour
-	next := must(p.auth.Keys.Rotate(ctx, scope, old.ID, &overlap))(t)
+	next := must.Get(p.auth.Keys.Rotate(ctx, scope, old.ID, &overlap))(t)
 	p.accepted(t, old.Text, next.Text)
 	p.pass(time.Hour)
 	p.refused(t, old.Text)
@@ -399,12 +386,12 @@ func TestStoreRotateRevokeAndForeignKeys(t *testing.T) {
 		}
 	}
 	p.accepted(t, next.Text)
-	must(p.auth.Keys.Revoke(ctx, scope, next.ID))(t)
+	must.Get(p.auth.Keys.Revoke(ctx, scope, next.ID))(t)
 	p.refused(t, next.Text)
-	if list := must(p.auth.Keys.List(ctx, scope, auth.KeyQuery{Limit: 10}))(t); len(list) != 2 || list[0].RotatedTo != next.ID {
+	if list := must.Get(p.auth.Keys.List(ctx, scope, auth.KeyQuery{Limit: 10}))(t); len(list) != 2 || list[0].RotatedTo != next.ID {
 		t.Errorf("list is %+v", list)
 	}
-	if list := must(p.auth.Keys.List(ctx, others, auth.KeyQuery{Limit: 10}))(t); len(list) != 0 {
+	if list := must.Get(p.auth.Keys.List(ctx, others, auth.KeyQuery{Limit: 10}))(t); len(list) != 0 {
 		t.Errorf("the other tenant's list is %+v", list)
 	}
 }
@@ -414,27 +401,27 @@ func TestStoreOperatorKeys(t *testing.T) {
 	p := newPlatform(t)
 	ctx := t.Context()
 	_, scope := p.tenant(t, "acme")
-	key := must(p.auth.Keys.CreateOperator(ctx, p.op, "root", 0))(t)
-	who := must(p.authenticate(key.Text))(t)
+	key := must.Get(p.auth.Keys.CreateOperator(ctx, p.op, "root", 0))(t)
+	who := must.Get(p.authenticate(key.Text))(t)
 	if !who.IsOperator || !who.Scope.IsZero() {
 		t.Errorf("principal is %+v", who)
 	}
-	must(p.tenants.Create(ctx, who.Operator, tenant.NewTenant{Name: "beta"}))(t)
+	must.Get(p.tenants.Create(ctx, who.Operator, tenant.NewTenant{Name: "beta"}))(t)
 	var none time.Duration
-	next := must(p.auth.Keys.RotateOperator(ctx, p.op, key.ID, &none))(t)
+	next := must.Get(p.auth.Keys.RotateOperator(ctx, p.op, key.ID, &none))(t)
 	p.refused(t, key.Text)
 	p.accepted(t, next.Text)
 	if _, err := p.auth.Keys.Revoke(ctx, scope, next.ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a tenant can access a platform key: %v", err)
 	}
-	tenants := must(p.auth.Keys.Create(ctx, scope, auth.NewKey{}))(t)
+	tenants := must.Get(p.auth.Keys.Create(ctx, scope, auth.NewKey{}))(t)
 	if _, err := p.auth.Keys.RevokeOperator(ctx, p.op, tenants.ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an operator can access a tenant's key: %v", err)
 	}
-	if list := must(p.auth.Keys.ListOperator(ctx, p.op, uuid.Nil, 10))(t); len(list) != 2 {
+	if list := must.Get(p.auth.Keys.ListOperator(ctx, p.op, uuid.Nil, 10))(t); len(list) != 2 {
 		t.Errorf("list is %+v", list)
 	}
-	must(p.auth.Keys.RevokeOperator(ctx, p.op, next.ID))(t)
+	must.Get(p.auth.Keys.RevokeOperator(ctx, p.op, next.ID))(t)
 	p.refused(t, next.Text)
 }
 
@@ -444,27 +431,21 @@ func TestStoreQuotaCountsModelTokens(t *testing.T) {
 	ctx := t.Context()
 	_, scope := p.tenant(t, "acme")
 	limit := int64(100)
-	must(p.tenants.Patch(ctx, p.op, "acme", tenant.Patch{Limits: tenant.LimitsPatch{ModelTokensPerDay: &limit}}))(t)
+	must.Get(p.tenants.Patch(ctx, p.op, "acme", tenant.Patch{Limits: tenant.LimitsPatch{ModelTokensPerDay: &limit}}))(t)
 	use := func(day string, n int64) {
 		t.Helper()
-		if err := p.store.AddModelUse(ctx, scope, []memory.ModelUse{{Purpose: "analyze", Day: day, Calls: 1, PromptTokens: n, CompletionTokens: n}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.store.AddModelUse(ctx, scope, []memory.ModelUse{{Purpose: "analyze", Day: day, Calls: 1, PromptTokens: n, CompletionTokens: n}}))
 	}
 	use("2026-11-20", 1000) // yesterday's do not count
 	use("2026-11-21", 30)
 	// A credential bound to an agent is limited by the usage of the whole tenant.
-	agent := must(p.agents.Create(ctx, scope, tenant.NewAgent{Name: "alice"}))(t)
+	agent := must.Get(p.agents.Create(ctx, scope, tenant.NewAgent{Name: "alice"}))(t)
 	narrow := grant.Scope(scope.Tenant(), agent.ID, "test", tenant.NotesWrite)
-	if err := p.quotas.Check(ctx, narrow, tenant.Usage{ModelTokens: 40}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.quotas.Check(ctx, narrow, tenant.Usage{ModelTokens: 40}))
 	use("2026-11-21", 20)
 	if err := p.quotas.Check(ctx, narrow, tenant.Usage{ModelTokens: 1}); !fault.Is(err, fault.QuotaExceeded) {
 		t.Fatalf("error is %v", err)
 	}
 	p.pass(24 * time.Hour)
-	if err := p.quotas.Check(ctx, narrow, tenant.Usage{ModelTokens: 100}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.quotas.Check(ctx, narrow, tenant.Usage{ModelTokens: 100}))
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func segment(t *testing.T, v any) string {
@@ -38,24 +39,16 @@ func segment(t *testing.T, v any) string {
 
 func payload(t *testing.T, token string) map[string]any {
 	t.Helper()
-	b, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1]))(t)
 	var m map[string]any
-	if err := json.Unmarshal(b, &m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b, &m))
 	return m
 }
 
 // forge signs an arbitrary header and payload with the real signing key.
 func (b *fixture) forge(t *testing.T, header, claims any) string {
 	t.Helper()
-	s, err := b.Tokens.ring.signingKey(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(b.Tokens.ring.signingKey(t.Context()))(t)
 	if header == nil {
 		header = map[string]any{"alg": "EdDSA", "typ": "JWT", "kid": s.kid}
 	}
@@ -241,10 +234,7 @@ func TestLeewayOfIssuedAtAndNotBefore(t *testing.T) {
 func TestRefuseDuplicateAndTrailingClaims(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	good, err := json.Marshal(payload(t, b.token(t, b.key(t, NewKey{Scopes: []string{"notes:read"}}).Text, TokenRequest{}).AccessToken))
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(json.Marshal(payload(t, b.token(t, b.key(t, NewKey{Scopes: []string{"notes:read"}}).Text, TokenRequest{}).AccessToken)))(t)
 	b.principal(t, b.forge(t, nil, good))
 	for name, bad := range map[string][]byte{
 		"twice, the same":  bytes.Replace(good, []byte("{"), []byte(`{"aud":"slipbox",`), 1),
@@ -285,14 +275,8 @@ func TestRefuseHS256SignedWithPublicKey(t *testing.T) {
 	b := newFixture(t)
 	parts := strings.Split(b.token(t, b.key(t, NewKey{}).Text, TokenRequest{}).AccessToken, ".")
 	key := b.store.signing[0]
-	der, err := x509.MarshalPKIXPublicKey(ed25519.PublicKey(key.Public))
-	if err != nil {
-		t.Fatal(err)
-	}
-	jwks, err := b.Tokens.JWKS(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must.Get(x509.MarshalPKIXPublicKey(ed25519.PublicKey(key.Public)))(t)
+	jwks := must.Get(b.Tokens.JWKS(t.Context()))(t)
 	for name, secret := range map[string][]byte{
 		"raw": key.Public, "der": der, "pem": pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), "base64": []byte(jwks.Keys[0].X), "none": nil,
 	} {
@@ -399,9 +383,7 @@ func TestJWKSVerifiesTokensElsewhere(t *testing.T) {
 	if set, err := b.Tokens.JWKS(t.Context()); err != nil || set.Keys == nil || len(set.Keys) != 0 {
 		t.Errorf("before the first key: %+v, %v", set, err)
 	}
-	if err := b.Tokens.EnsureSigningKey(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Tokens.EnsureSigningKey(t.Context()))
 	tok := b.token(t, b.key(t, NewKey{}).Text, TokenRequest{}).AccessToken
 	set, err := b.Tokens.JWKS(t.Context())
 	if err != nil || len(set.Keys) != 1 {
@@ -411,10 +393,7 @@ func TestJWKSVerifiesTokensElsewhere(t *testing.T) {
 	if k.KeyType != "OKP" || k.Curve != "Ed25519" || k.Algorithm != "EdDSA" || k.Use != "sig" {
 		t.Errorf("key is %+v", k)
 	}
-	x, err := base64.RawURLEncoding.DecodeString(k.X)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(base64.RawURLEncoding.DecodeString(k.X))(t)
 	parsed, err := jwt.Parse(tok, func(got *jwt.Token) (any, error) {
 		if got.Header["kid"] != k.KeyID {
 			t.Errorf("kid is %v, want %s", got.Header["kid"], k.KeyID)
@@ -441,13 +420,9 @@ func TestSigningKeyRotation(t *testing.T) {
 	k := b.key(t, NewKey{})
 	other := b.newService(t, b.cfg)
 	before := b.token(t, k.Text, TokenRequest{TTL: time.Hour})
-	if _, err := other.Authenticator.Authenticate(t.Context(), before.AccessToken); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(other.Authenticator.Authenticate(t.Context(), before.AccessToken))(t)
 	b.advance(reloadAfter)
-	if _, err := b.Tokens.ring.rotate(t.Context(), b.clock()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Tokens.ring.rotate(t.Context(), b.clock()))(t)
 	after := b.token(t, k.Text, TokenRequest{TTL: time.Hour})
 	if set, err := b.Tokens.JWKS(t.Context()); err != nil || len(set.Keys) != 2 {
 		t.Errorf("key set is %+v, %v", set, err)
@@ -475,13 +450,8 @@ func TestTokenOfRetiredSigningKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	k := b.key(t, NewKey{})
-	old, err := b.Tokens.ring.signingKey(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Tokens.ring.rotate(t.Context(), b.clock()); err != nil {
-		t.Fatal(err)
-	}
+	old := must.Get(b.Tokens.ring.signingKey(t.Context()))(t)
+	must.Get(b.Tokens.ring.rotate(t.Context(), b.clock()))(t)
 	b.advance(verifyFor)
 	text := segment(t, map[string]any{"alg": "EdDSA", "kid": old.kid}) + "." + segment(t, payload(t, b.token(t, k.Text, TokenRequest{}).AccessToken))
 	b.wantRefused(t, text+"."+base64.RawURLEncoding.EncodeToString(ed25519.Sign(old.private, []byte(text))))
@@ -513,22 +483,16 @@ func TestChangedSecretReplacesSigningKey(t *testing.T) {
 	cfg := b.cfg
 	cfg.Secret = []byte("another secret of thirty-two bytes or more")
 	other := b.newService(t, cfg)
-	p, err := other.Authenticator.Authenticate(t.Context(), k.Text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(other.Authenticator.Authenticate(t.Context(), k.Text))(t)
 	if err := b.Tokens.CheckSigningKey(t.Context()); err != nil {
 		t.Error(err)
 	}
 	wantCode(t, other.Tokens.CheckSigningKey(t.Context()), fault.Conflict)
 	// Not within the first minute: otherwise two processes would replace each other's key.
-	_, err = other.Tokens.Exchange(t.Context(), p, TokenRequest{})
+	_, err := other.Tokens.Exchange(t.Context(), p, TokenRequest{})
 	wantCode(t, err, fault.Unavailable)
 	b.advance(replaceAfter)
-	tok, err := other.Tokens.Exchange(t.Context(), p, TokenRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tok := must.Get(other.Tokens.Exchange(t.Context(), p, TokenRequest{}))(t)
 	b.principal(t, tok.AccessToken)
 	if _, err := other.Authenticator.Authenticate(t.Context(), before.AccessToken); err != nil {
 		t.Error(err)

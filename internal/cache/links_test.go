@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // linkCounter is a store that counts the notes whose links were read.
@@ -30,38 +31,33 @@ func TestLinksAreKept(t *testing.T) {
 	t.Parallel()
 	w := newShelf(t)
 	store := &linkCounter{Reader: w.store}
-	c, err := NewVersions(store, nil, VersionsConfig{}, Deps{})
-	must(t, err)
+	c := must.Get(NewVersions(store, nil, VersionsConfig{}, Deps{}))(t)
 	var ids []uuid.UUID
 	for i := range 4 {
 		ids = append(ids, w.write(w.base, memory.Note{Kind: memory.KindNote, State: memory.StateRaw, Content: fmt.Sprint(i)}).ID)
 	}
 	link := func(c uuid.UUID, from, to int) {
 		t.Helper()
-		_, err := w.store.Write(t.Context(), w.scope, c, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+		must.Get(w.store.Write(t.Context(), w.scope, c, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 			_, err := tx.Link(ctx, memory.Link{
 				LinkID: memory.LinkID{Source: ids[from], Target: ids[to], Relation: memory.RelatedTo}, Confidence: 1, Attributes: map[string]any{"why": "tests"},
 			})
 			return err
-		})
-		must(t, err)
+		}))(t)
 	}
 	link(w.base, 0, 1)
 	link(w.base, 0, 2)
 	link(w.base, 2, 1)
 	view := func(c uuid.UUID, at *memory.Revision) memory.View {
 		t.Helper()
-		v, err := w.store.OpenView(t.Context(), w.scope, c.String(), memory.At{AsOf: at})
-		must(t, err)
+		v := must.Get(w.store.OpenView(t.Context(), w.scope, c.String(), memory.At{AsOf: at}))(t)
 		return v
 	}
 	same := func(what string, v memory.View, q memory.LinkQuery, reads int) {
 		t.Helper()
-		want, err := w.store.Links(t.Context(), w.scope, v, q)
-		must(t, err)
+		want := must.Get(w.store.Links(t.Context(), w.scope, v, q))(t)
 		before := store.notes
-		got, err := c.Links(t.Context(), w.scope, v, q)
-		must(t, err)
+		got := must.Get(c.Links(t.Context(), w.scope, v, q))(t)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: %s", what, d)
 		}

@@ -27,6 +27,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // counted is a store that counts reads by version, and can be made to wait or fail.
@@ -64,11 +65,9 @@ type shelf struct {
 
 func newShelf(t *testing.T) *shelf {
 	t.Helper()
-	db, err := sqlite.Open(context.Background(), sqlite.Config{Path: enginetest.File(t)}, sqlite.Deps{})
-	must(t, err)
+	db := must.Get(sqlite.Open(context.Background(), sqlite.Config{Path: enginetest.File(t)}, sqlite.Deps{}))(t)
 	t.Cleanup(func() { db.Close() })
-	made, err := db.CreateTenant(context.Background(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
-	must(t, err)
+	made := must.Get(db.CreateTenant(context.Background(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active}))(t)
 	w := &shelf{t: t, store: &counted{Store: db}, scope: grant.Scope(made.ID, uuid.Nil, "test", tenant.AllPermissions()...)}
 	w.base = w.create(memory.Collection{Name: "base"})
 	return w
@@ -79,10 +78,7 @@ func openRedis(t *testing.T, cfg redis.Config) *redis.Client {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second // a busy machine answers late
 	}
-	r, err := redis.Open(t.Context(), cfg, redis.Deps{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(redis.Open(t.Context(), cfg, redis.Deps{}))(t)
 	t.Cleanup(func() { r.Close() })
 	return r
 }
@@ -102,7 +98,7 @@ func until(t *testing.T, what string, ok func() bool) {
 func counter(t *testing.T, r *metric.ManualReader, name string) (sum int64) {
 	t.Helper()
 	var all metricdata.ResourceMetrics
-	must(t, r.Collect(t.Context(), &all))
+	must.Do(t, r.Collect(t.Context(), &all))
 	for _, s := range all.ScopeMetrics {
 		for _, m := range s.Metrics {
 			if d, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == name {
@@ -115,18 +111,10 @@ func counter(t *testing.T, r *metric.ManualReader, name string) (sum int64) {
 	return sum
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func (w *shelf) create(c memory.Collection) uuid.UUID {
 	w.t.Helper()
 	c.Policy, c.Embedder, c.Dim, c.State = "none", "test-4", 4, memory.CollectionActive
-	made, err := w.store.CreateCollection(context.Background(), w.scope, memory.NewCollection{Collection: c, Audit: memory.AuditEntry{Action: "collection.create"}})
-	must(w.t, err)
+	made := must.Get(w.store.CreateCollection(context.Background(), w.scope, memory.NewCollection{Collection: c, Audit: memory.AuditEntry{Action: "collection.create"}}))(w.t)
 	return made.Collection.ID
 }
 
@@ -134,26 +122,23 @@ func (w *shelf) create(c memory.Collection) uuid.UUID {
 func (w *shelf) write(c uuid.UUID, n memory.Note) memory.Note {
 	w.t.Helper()
 	var put memory.Note
-	_, err := w.store.Write(context.Background(), w.scope, c, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) (err error) {
+	must.Get(w.store.Write(context.Background(), w.scope, c, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) (err error) {
 		put, err = tx.Put(ctx, n)
 		return err
-	})
-	must(w.t, err)
+	}))(w.t)
 	w.log = append(w.log, put.Version())
 	return put
 }
 
 func (w *shelf) view(c uuid.UUID) memory.View {
 	w.t.Helper()
-	v, err := w.store.OpenView(context.Background(), w.scope, c.String(), memory.At{})
-	must(w.t, err)
+	v := must.Get(w.store.OpenView(context.Background(), w.scope, c.String(), memory.At{}))(w.t)
 	return v
 }
 
 func (w *shelf) cache(r *redis.Client, cfg VersionsConfig, d Deps) *Versions {
 	w.t.Helper()
-	v, err := NewVersions(w.store, r, cfg, d)
-	must(w.t, err)
+	v := must.Get(NewVersions(w.store, r, cfg, d))(w.t)
 	return v
 }
 
@@ -195,15 +180,13 @@ func TestCachedAsUncached(t *testing.T) {
 			case 3:
 				views = append(views, w.view(rapid.SampledFrom(at).Draw(rt, "view"))) // some stay old
 			case 4:
-				must(t, admin.FlushAll(t.Context()).Err())
+				must.Do(t, admin.FlushAll(t.Context()).Err())
 			default:
 				keys := rapid.SliceOfN(rapid.SampledFrom(append([]memory.Version{{Layer: w.base, Note: uuid.New(), From: 1}}, w.log...)), 0, 12).Draw(rt, "keys")
 				view := rapid.SampledFrom(views).Draw(rt, "from")
-				want, err := w.store.Store.Versions(t.Context(), w.scope, view, keys)
-				must(t, err)
+				want := must.Get(w.store.Store.Versions(t.Context(), w.scope, view, keys))(t)
 				for i, g := range gateways {
-					got, err := g.Versions(t.Context(), w.scope, view, keys)
-					must(t, err)
+					got := must.Get(g.Versions(t.Context(), w.scope, view, keys))(t)
 					if len(got) != 0 || len(want) != 0 {
 						if diff := cmp.Diff(want, got); diff != "" {
 							rt.Fatalf("gateway %d (-store +cache):\n%s", i, diff)
@@ -222,8 +205,7 @@ func TestCachedAsUncached(t *testing.T) {
 
 func (w *shelf) contents(v *Versions, view memory.View, keys ...memory.Version) []string {
 	w.t.Helper()
-	notes, err := v.Versions(context.Background(), w.scope, view, keys)
-	must(w.t, err)
+	notes := must.Get(v.Versions(context.Background(), w.scope, view, keys))(w.t)
 	out := make([]string, len(notes))
 	for i, n := range notes {
 		out[i] = n.Content
@@ -298,12 +280,10 @@ func TestUnreadableValues(t *testing.T) {
 	r := openRedis(t, redis.Config{URL: url, Prefix: prefix})
 	n, other := w.write(w.base, rich("right")), w.write(w.base, rich("other"))
 	key := versionKey{tenant: w.scope.Tenant(), Version: n.Version()}.String(prefix)
-	foreign, err := codec{}.encode(other)
-	must(t, err)
-	mine, err := codec{}.encode(n)
-	must(t, err)
+	foreign := must.Get(codec{}.encode(other))(t)
+	mine := must.Get(codec{}.encode(n))(t)
 	for _, value := range []string{"", "{", `{"f":1}`, `null`, string(foreign), strings.Replace(string(mine), `"f":1`, `"f":2`, 1), string(mine[:len(mine)/2])} {
-		must(t, r.Store(t.Context(), func(ctx context.Context, c *goredis.Client) error {
+		must.Do(t, r.Store(t.Context(), func(ctx context.Context, c *goredis.Client) error {
 			return c.Set(ctx, key, value, time.Minute).Err()
 		}))
 		w.store.calls.Store(0)
@@ -311,7 +291,7 @@ func TestUnreadableValues(t *testing.T) {
 			t.Errorf("%q gives %v", value, got)
 		}
 	}
-	must(t, r.Store(t.Context(), func(ctx context.Context, c *goredis.Client) error {
+	must.Do(t, r.Store(t.Context(), func(ctx context.Context, c *goredis.Client) error {
 		c.Del(ctx, key)
 		return c.LPush(ctx, key, "of another type").Err()
 	}))
@@ -428,7 +408,7 @@ func TestRemovedVersionsLeaveRedis(t *testing.T) {
 		w.contents(v, w.view(w.base), secret.Version())
 		w.contents(v, w.view(kept), other.Version())
 		held := func() (out []uuid.UUID) {
-			must(t, Entries(t.Context(), r, func(found []Entry) error {
+			must.Do(t, Entries(t.Context(), r, func(found []Entry) error {
 				for _, e := range found {
 					if e.Tenant == w.scope.Tenant() {
 						out = append(out, e.Layer)
@@ -445,7 +425,7 @@ func TestRemovedVersionsLeaveRedis(t *testing.T) {
 		if all {
 			layer, want = uuid.Nil, nil
 		}
-		must(t, Forget(t.Context(), r, w.scope.Tenant(), layer))
+		must.Do(t, Forget(t.Context(), r, w.scope.Tenant(), layer))
 		if got := held(); !slices.Equal(got, want) {
 			t.Errorf("all: %t: Redis has versions of %v, want %v", all, got, want)
 		}
@@ -465,9 +445,7 @@ func TestSweepDropsWhatIsGone(t *testing.T) {
 	read := func(c uuid.UUID, n memory.Note) {
 		t.Helper()
 		w.contents(v, w.view(c), n.Version())
-		if _, err := v.Links(t.Context(), w.scope, w.view(c), memory.LinkQuery{Notes: []uuid.UUID{n.ID}, Direction: memory.Outgoing}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(v.Links(t.Context(), w.scope, w.view(c), memory.LinkQuery{Notes: []uuid.UUID{n.ID}, Direction: memory.Outgoing}))(t)
 	}
 	audit := memory.AuditEntry{Action: "test"}
 	deleted, erased := w.create(memory.Collection{Name: "deleted"}), w.create(memory.Collection{Name: "erased"})
@@ -487,7 +465,7 @@ func TestSweepDropsWhatIsGone(t *testing.T) {
 				out["links "+name[h.layer]]++
 			}
 		}
-		must(t, Entries(t.Context(), r, func(found []Entry) error {
+		must.Do(t, Entries(t.Context(), r, func(found []Entry) error {
 			for _, e := range found {
 				out["redis "+name[e.Layer]]++
 			}
@@ -497,9 +475,9 @@ func TestSweepDropsWhatIsGone(t *testing.T) {
 	}
 	sweep := func(only memory.Due) {
 		t.Helper()
-		must(t, v.Sweep(t.Context(), reach, only))
-		must(t, r.Direct(t.Context(), func(ctx context.Context, c *goredis.Client) error { return c.Del(ctx, prefix+":v1-swept").Err() }))
-		must(t, v.SweepRedis(t.Context(), reach, time.Hour))
+		must.Do(t, v.Sweep(t.Context(), reach, only))
+		must.Do(t, r.Direct(t.Context(), func(ctx context.Context, c *goredis.Client) error { return c.Del(ctx, prefix+":v1-swept").Err() }))
+		must.Do(t, v.SweepRedis(t.Context(), reach, time.Hour))
 	}
 	want := map[string]int{"local stays": 1, "links stays": 1, "redis stays": 1, "local deleted": 1, "links deleted": 1, "redis deleted": 1, "local erased": 2, "links erased": 2, "redis erased": 2}
 	check := func(when string) {
@@ -510,11 +488,9 @@ func TestSweepDropsWhatIsGone(t *testing.T) {
 	}
 	sweep(memory.Due{})
 	check("nothing is gone")
-	if _, err := w.store.DeleteCollection(t.Context(), w.scope, deleted, false, audit); err != nil {
-		t.Fatal(err)
-	}
-	must(t, v.Sweep(t.Context(), reach, memory.Due{Tenant: uuid.New()}))
-	must(t, v.SweepRedis(t.Context(), reach, time.Hour))
+	must.Get(w.store.DeleteCollection(t.Context(), w.scope, deleted, false, audit))(t)
+	must.Do(t, v.Sweep(t.Context(), reach, memory.Due{Tenant: uuid.New()}))
+	must.Do(t, v.SweepRedis(t.Context(), reach, time.Hour))
 	check("of another tenant, and so soon after another process")
 	sweep(memory.Due{Tenant: w.scope.Tenant(), Collection: deleted})
 	for _, in := range []string{"local", "links", "redis"} {
@@ -527,23 +503,19 @@ func TestSweepDropsWhatIsGone(t *testing.T) {
 	sweep(memory.Due{})
 	delete(want, "redis deleted")
 	check("it is swept again")
-	if _, err := w.store.Write(t.Context(), w.scope, erased, memory.WriteOptions{Cause: memory.CauseDelete}, func(ctx context.Context, tx memory.Tx) error { return tx.Delete(ctx, mark.ID) }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.store.EraseNotes(t.Context(), w.scope, erased, memory.Erasing{Notes: []uuid.UUID{mark.ID}}, audit); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.store.Write(t.Context(), w.scope, erased, memory.WriteOptions{Cause: memory.CauseDelete}, func(ctx context.Context, tx memory.Tx) error { return tx.Delete(ctx, mark.ID) }))(t)
+	must.Get(w.store.EraseNotes(t.Context(), w.scope, erased, memory.Erasing{Notes: []uuid.UUID{mark.ID}}, audit))(t)
 	read(erased, rest)
 	sweep(memory.Due{})
 	for _, in := range []string{"local", "links", "redis"} {
 		want[in+" erased"] = 1
 	}
 	check("a note is erased")
-	must(t, w.store.DeleteTenant(t.Context(), grant.Operator("test"), w.scope.Tenant()))
+	must.Do(t, w.store.DeleteTenant(t.Context(), grant.Operator("test"), w.scope.Tenant()))
 	sweep(memory.Due{})
 	clear(want)
 	check("the tenant is deleted")
-	must(t, r.Direct(t.Context(), func(ctx context.Context, c *goredis.Client) error {
+	must.Do(t, r.Direct(t.Context(), func(ctx context.Context, c *goredis.Client) error {
 		left, err := c.Keys(ctx, prefix+"*").Result()
 		if len(left) != 1 {
 			t.Errorf("Redis has %v, want only the mark of the last look", left)

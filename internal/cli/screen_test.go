@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/rivo/uniseg"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Text fits in its columns, in any script, and nothing of it is lost.
@@ -45,9 +47,7 @@ func TestJSONOnATerminal(t *testing.T) {
 	var b bytes.Buffer
 	s := screen{w: &b, terminal: true}
 	const raw = "{\"a\": \"\\u001b red\u009b31m\u202Etxt\u007f\"}\n{\"b\": 1}"
-	if err := s.json([]byte(raw)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.json([]byte(raw)))
 	var was, is struct {
 		A string `json:"a"`
 	}
@@ -63,18 +63,12 @@ func TestStreamedTextIsWrappedAsAWhole(t *testing.T) {
 	const text = "A kiln, 東京 and vases; un\x1bbreak\u00a0able.\nThe end of it"
 	var whole, parts bytes.Buffer
 	s := &screen{w: &whole, width: 20}
-	if err := s.text("", text); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.text("", text))
 	f := flow{screen: &screen{w: &parts, width: 20}}
 	for _, r := range text {
-		if err := f.add(string(r), false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.add(string(r), false))
 	}
-	if err := f.add("", true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.add("", true))
 	if got := parts.String() + "\n"; got != whole.String() {
 		t.Errorf("%q; at once %q", got, whole.String())
 	}
@@ -97,12 +91,8 @@ func TestNarrowTerminal(t *testing.T) {
 	var b bytes.Buffer
 	env := map[string]string{"COLUMNS": "40"}
 	s := newScreen(&b, func(name string) string { return env[name] })
-	if err := s.text(" 1 ", strings.Repeat("A kiln, 東京 and vases. ", 9)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.details(3, "0.83", "", "2026-03-01 09:30", "01a1fdda-ccd6-713d-97db-eda78326c93a", strings.Repeat("x", 30)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.text(" 1 ", strings.Repeat("A kiln, 東京 and vases. ", 9)))
+	must.Do(t, s.details(3, "0.83", "", "2026-03-01 09:30", "01a1fdda-ccd6-713d-97db-eda78326c93a", strings.Repeat("x", 30)))
 	for line := range strings.Lines(b.String()) {
 		if n := uniseg.StringWidth(strings.TrimSuffix(line, "\n")); n > 40 {
 			t.Errorf("%d columns: %q", n, line)
@@ -129,9 +119,7 @@ func TestScreenKeepsItsFirstError(t *testing.T) {
 	t.Parallel()
 	var w full
 	s := &screen{w: &w, width: 20}
-	if err := s.line("one"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.line("one"))
 	if s.line("two"); !errors.Is(s.err, io.ErrShortWrite) || !errors.Is(s.details(0, "three"), io.ErrShortWrite) || w.has != "one\n" {
 		t.Errorf("%v after %q", s.err, w.has)
 	}

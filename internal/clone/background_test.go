@@ -15,17 +15,17 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/merge"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // runMerge runs a job, and returns its end and the progress that it has reported.
 func (l *lab) runMerge(job memory.Job) (memory.JobEnd, string) {
 	l.t.Helper()
 	var reported []string
-	end, err := l.clones.RunMerge(l.t.Context(), l.all, job, func(_ context.Context, p memory.Progress) error {
+	end := must.Get(l.clones.RunMerge(l.t.Context(), l.all, job, func(_ context.Context, p memory.Progress) error {
 		reported = append(reported, fmt.Sprintf("%d/%d", p.Done, p.Total))
 		return nil
-	})
-	l.must(err)
+	}))(l.t)
 	return end, strings.Join(reported, " ")
 }
 
@@ -62,14 +62,12 @@ func TestLargeMerge(t *testing.T) {
 		t.Error("the job has merged twice")
 	}
 
-	back, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: before})
-	l.must(err)
+	back := must.Get(l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: before}))(t)
 	if back.Job == nil {
 		t.Fatalf("the rollback is not a job: %+v", back)
 	}
 	run := func() string {
-		end, err := l.clones.RunRollback(t.Context(), l.all, *back.Job, noProgress)
-		l.must(err)
+		end := must.Get(l.clones.RunRollback(t.Context(), l.all, *back.Job, noProgress))(t)
 		return string(end.Result)
 	}
 	l.want("rollback", run(), fmt.Sprintf(`{"revision":%d,"changed":41}`, before+2))
@@ -82,8 +80,7 @@ func TestLargeMerge(t *testing.T) {
 
 func (l *lab) view(ref string) memory.View {
 	l.t.Helper()
-	v, err := l.store.OpenView(l.t.Context(), l.all, ref, memory.At{})
-	l.must(err)
+	v := must.Get(l.store.OpenView(l.t.Context(), l.all, ref, memory.At{}))(l.t)
 	return v
 }
 
@@ -101,15 +98,13 @@ func TestMergeJobFails(t *testing.T) {
 	}
 
 	job = l.merge("base", "f", clone.MergeInput{Background: true, Strategy: merge.Theirs}).Job
-	_, err := l.store.DeleteCollection(t.Context(), l.all, l.view("f").Collection.ID, true, memory.AuditEntry{})
-	l.must(err)
+	must.Get(l.store.DeleteCollection(t.Context(), l.all, l.view("f").Collection.ID, true, memory.AuditEntry{}))(t)
 	if end, _ = l.runMerge(*job); end.State != memory.JobFailed || l.view("base").At != at {
 		t.Errorf("a fork that is gone: %+v", end)
 	}
 
 	job = l.merge("base", "g", clone.MergeInput{Background: true}).Job
-	_, err = l.store.DeleteCollection(t.Context(), l.all, l.view("base").Collection.ID, true, memory.AuditEntry{})
-	l.must(err)
+	must.Get(l.store.DeleteCollection(t.Context(), l.all, l.view("base").Collection.ID, true, memory.AuditEntry{}))(t)
 	if end, _ = l.runMerge(*job); end.State != memory.JobFailed {
 		t.Errorf("a base that is gone: %+v", end)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // lab has one tenant in an empty store, and the services over it.
@@ -51,23 +52,18 @@ func open(t *testing.T) *lab {
 	l := &lab{t: t, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return l.now }
 	l.store = enginetest.Open(t, clock, nil)
-	made, err := l.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
-	l.must(err)
+	made := must.Get(l.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active}))(t)
 	l.tenant = made.ID
 	l.all = l.scope(uuid.Nil, tenant.AllPermissions()...)
-	policies, err := policies.All()
-	l.must(err)
-	l.notes, err = notes.New(notes.Deps{Store: l.store, Embedders: embedders{}, Clock: clock}, notes.Config{})
-	l.must(err)
-	l.collections, err = notes.NewCollections(notes.CollectionsDeps{
+	policies := must.Get(policies.All())(t)
+	l.notes = must.Get(notes.New(notes.Deps{Store: l.store, Embedders: embedders{}, Clock: clock}, notes.Config{}))(t)
+	l.collections = must.Get(notes.NewCollections(notes.CollectionsDeps{
 		Store: l.store, Agents: l.store, Embedders: embedders{}, Policies: policies, Clock: clock,
-	})
-	l.must(err)
-	l.clones, err = clone.New(clone.Deps{
+	}))(t)
+	l.clones = must.Get(clone.New(clone.Deps{
 		Store: store.NotifyOnCommit(l.store, func(store.Change) { l.woken.Add(1) }), Agents: l.store, Clock: clock, Policies: policies,
 		Forget: func(_, id uuid.UUID) { l.forgotten = append(l.forgotten, id) },
-	}, clone.Config{RemoveBatch: 20, MaxInline: 30})
-	l.must(err)
+	}, clone.Config{RemoveBatch: 20, MaxInline: 30}))(t)
 	return l
 }
 
@@ -94,32 +90,27 @@ func (l *lab) collection(in notes.CollectionInput) memory.Collection {
 	if in.Policy == "" {
 		in.Policy = memory.PolicyNone
 	}
-	v, err := l.collections.Create(l.t.Context(), l.all, in, memory.Request{})
-	l.must(err)
+	v := must.Get(l.collections.Create(l.t.Context(), l.all, in, memory.Request{}))(l.t)
 	return v.Collection
 }
 
 func (l *lab) add(c memory.Collection, content string) uuid.UUID {
 	l.t.Helper()
-	w, err := l.notes.Add(l.t.Context(), l.all, c.ID.String(), notes.NewNote{Content: content}, memory.Request{})
-	l.must(err)
+	w := must.Get(l.notes.Add(l.t.Context(), l.all, c.ID.String(), notes.NewNote{Content: content}, memory.Request{}))(l.t)
 	return w.Note.ID
 }
 
 func (l *lab) clone(s tenant.Scope, ref string, in clone.Input) clone.Result {
 	l.t.Helper()
-	r, err := l.clones.Clone(l.t.Context(), s, ref, in, memory.Request{})
-	l.must(err)
+	r := must.Get(l.clones.Clone(l.t.Context(), s, ref, in, memory.Request{}))(l.t)
 	return r
 }
 
 // contents returns the contents of a collection's notes, oldest first.
 func (l *lab) contents(ref string) []string {
 	l.t.Helper()
-	v, err := l.store.OpenView(l.t.Context(), l.all, ref, memory.At{})
-	l.must(err)
-	notes, err := l.store.ListNotes(l.t.Context(), l.all, v, memory.NoteQuery{})
-	l.must(err)
+	v := must.Get(l.store.OpenView(l.t.Context(), l.all, ref, memory.At{}))(l.t)
+	notes := must.Get(l.store.ListNotes(l.t.Context(), l.all, v, memory.NoteQuery{}))(l.t)
 	out := make([]string, len(notes))
 	for i := range notes {
 		out[i] = notes[i].Content
@@ -136,8 +127,7 @@ func TestForkIsIsolated(t *testing.T) {
 	l := open(t)
 	base := l.collection(notes.CollectionInput{Name: "base"})
 	a, b := l.add(base, "one"), l.add(base, "two")
-	_, err := l.notes.PutLinks(t.Context(), l.all, "base", a, []notes.LinkInput{{Target: b}}, memory.Request{})
-	l.must(err)
+	must.Get(l.notes.PutLinks(t.Context(), l.all, "base", a, []notes.LinkInput{{Target: b}}, memory.Request{}))(t)
 	fork := l.clone(l.all, "base", clone.Input{Agent: "ada"})
 	if fork.Counts.Notes != 2 || fork.Counts.Links != 1 || fork.Collection.AgentName != "ada" || fork.Collection.Parent != base.ID || fork.Collection.Head != 3 || fork.Job != nil {
 		t.Errorf("fork is %+v", fork)
@@ -194,10 +184,8 @@ func TestForkUnderAnotherPolicy(t *testing.T) {
 		if c.Policy != x.policy || string(c.PolicyConfig) != x.config || c.Parent != base.ID {
 			t.Errorf("%+v makes %+v %s", x.in, c, c.PolicyConfig)
 		}
-		v, err := l.store.OpenView(t.Context(), l.all, c.ID.String(), memory.At{})
-		l.must(err)
-		blocks, err := l.store.ListNotes(t.Context(), l.all, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindBlock}})
-		l.must(err)
+		v := must.Get(l.store.OpenView(t.Context(), l.all, c.ID.String(), memory.At{}))(t)
+		blocks := must.Get(l.store.ListNotes(t.Context(), l.all, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindBlock}}))(t)
 		if got := l.contents(c.ID.String()); len(blocks) > 0 != x.blocks || !slices.Contains(got, "one") {
 			t.Errorf("a fork with %s shows %v and %d blocks", x.policy, got, len(blocks))
 		}
@@ -254,8 +242,7 @@ func TestCloneDefaults(t *testing.T) {
 	l.now = l.now.Add(2 * time.Minute)
 	_, err = l.collections.Get(t.Context(), l.all, "named")
 	l.is(err, fault.NotFound)
-	due, err := l.store.ExpiredCollections(t.Context(), l.now, 10)
-	l.must(err)
+	due := must.Get(l.store.ExpiredCollections(t.Context(), l.now, 10))(t)
 	if len(due) != 1 || due[0].Collection != c.ID {
 		t.Fatalf("due are %v", due)
 	}
@@ -289,10 +276,8 @@ func TestDefaultNamesOfAFleet(t *testing.T) {
 		}
 	}
 	counted := &listed{Store: l.store}
-	clones, err := clone.New(clone.Deps{Store: counted, Agents: l.store}, clone.Config{})
-	l.must(err)
-	_, err = clones.Clone(t.Context(), l.all, "base", clone.Input{}, memory.Request{})
-	l.must(err)
+	clones := must.Get(clone.New(clone.Deps{Store: counted, Agents: l.store}, clone.Config{}))(t)
+	must.Get(clones.Clone(t.Context(), l.all, "base", clone.Input{}, memory.Request{}))(t)
 	if n := counted.lists.Load(); n > 16 {
 		t.Errorf("%d lists for one name", n)
 	}
@@ -314,8 +299,7 @@ func TestCopyInBatches(t *testing.T) {
 	for i := range 35 {
 		ids = append(ids, l.add(base, fmt.Sprintf("note %d", i)))
 	}
-	_, err := l.notes.PutLinks(t.Context(), l.all, "base", ids[3], []notes.LinkInput{{Target: ids[30], Confidence: new(0.5)}}, memory.Request{})
-	l.must(err)
+	must.Get(l.notes.PutLinks(t.Context(), l.all, "base", ids[3], []notes.LinkInput{{Target: ids[30], Confidence: new(0.5)}}, memory.Request{}))(t)
 	inner := l.clone(l.all, "base", clone.Input{Name: "inner"}).Collection
 	l.add(inner, "of the fork")
 	want := l.contents("inner")
@@ -323,7 +307,7 @@ func TestCopyInBatches(t *testing.T) {
 	if made.Job == nil || made.Job.Kind != memory.JobCopy || made.Collection.State != memory.CollectionCopying || l.woken.Load() == 0 {
 		t.Fatalf("copy is %+v", made)
 	}
-	_, err = l.notes.Add(t.Context(), l.all, "copied", notes.NewNote{Content: "too early"}, memory.Request{})
+	_, err := l.notes.Add(t.Context(), l.all, "copied", notes.NewNote{Content: "too early"}, memory.Request{})
 	l.is(err, fault.Conflict)
 	_, err = l.clones.Clone(t.Context(), l.all, "copied", clone.Input{}, memory.Request{})
 	l.is(err, fault.Conflict)
@@ -345,8 +329,7 @@ func TestCopyInBatches(t *testing.T) {
 	if got := l.contents("copied"); !slices.Equal(got, want) {
 		t.Errorf("the copy shows %v", got)
 	}
-	got, err := l.collections.Get(t.Context(), l.all, "copied")
-	l.must(err)
+	got := must.Get(l.collections.Get(t.Context(), l.all, "copied"))(t)
 	if got.Collection.State != memory.CollectionActive || got.Counts.Notes != 36 || got.Counts.Links != 1 || len(got.Lineage) != 1 || got.Collection.Head != 37 {
 		t.Errorf("the copy is %+v", got)
 	}
@@ -354,8 +337,7 @@ func TestCopyInBatches(t *testing.T) {
 	if slices.Contains(l.contents("inner"), "own") {
 		t.Error("the source shows what the copy wrote")
 	}
-	problems, err := l.store.Verify(t.Context())
-	l.must(err)
+	problems := must.Get(l.store.Verify(t.Context()))(t)
 	if len(problems) != 0 {
 		t.Errorf("the store is wrong: %v", problems)
 	}
@@ -430,8 +412,7 @@ func TestCloneRefuses(t *testing.T) {
 	}
 	_, err := l.clones.Clone(t.Context(), l.scope(uuid.Nil, tenant.NotesRead, tenant.CollectionsWrite), "base", clone.Input{}, memory.Request{})
 	l.is(err, fault.Forbidden)
-	agents, err := l.store.ListAgents(t.Context(), l.all, "", 10)
-	l.must(err)
+	agents := must.Get(l.store.ListAgents(t.Context(), l.all, "", 10))(t)
 	page, _, err := l.collections.List(t.Context(), l.all, notes.CollectionList{})
 	l.must(err)
 	if len(agents) != 0 || len(page) != 1 {
@@ -445,10 +426,8 @@ func TestCloneForAgents(t *testing.T) {
 	t.Parallel()
 	l := open(t)
 	l.collection(notes.CollectionInput{Name: "base"})
-	ada, err := l.store.EnsureAgent(t.Context(), l.all, "ada")
-	l.must(err)
-	eve, err := l.store.EnsureAgent(t.Context(), l.all, "eve")
-	l.must(err)
+	ada := must.Get(l.store.EnsureAgent(t.Context(), l.all, "ada"))(t)
+	eve := must.Get(l.store.EnsureAgent(t.Context(), l.all, "eve"))(t)
 	as := l.scope(ada.ID, tenant.Clone, tenant.NotesRead)
 	own := l.clone(as, "base", clone.Input{}).Collection
 	if own.Agent != ada.ID {
@@ -460,7 +439,7 @@ func TestCloneForAgents(t *testing.T) {
 			t.Errorf("ada made a fork for %s: %v", ref, err)
 		}
 	}
-	_, err = l.clones.Clone(t.Context(), l.scope(eve.ID, tenant.Clone), own.ID.String(), clone.Input{}, memory.Request{})
+	_, err := l.clones.Clone(t.Context(), l.scope(eve.ID, tenant.Clone), own.ID.String(), clone.Input{}, memory.Request{})
 	l.is(err, fault.NotFound)
 	if c := l.clone(l.all, own.ID.String(), clone.Input{Agent: eve.ID.String()}).Collection; c.Agent != eve.ID {
 		t.Errorf("the fork belongs to %s", c.Agent)
@@ -512,14 +491,12 @@ func TestCloneIdempotency(t *testing.T) {
 	}
 	for i, in := range []clone.Input{{}, {Mode: clone.Copy}} {
 		path := fmt.Sprint("/", i)
-		first, err := l.clones.Clone(t.Context(), l.all, "base", in, key(path, 1))
-		l.must(err)
-		again, err := l.clones.Clone(t.Context(), l.all, "base", in, key(path, 1))
-		l.must(err)
+		first := must.Get(l.clones.Clone(t.Context(), l.all, "base", in, key(path, 1)))(t)
+		again := must.Get(l.clones.Clone(t.Context(), l.all, "base", in, key(path, 1)))(t)
 		if !again.Replayed || again.Collection.ID != first.Collection.ID || (first.Job == nil) != (again.Job == nil) || first.Job != nil && first.Job.ID != again.Job.ID {
 			t.Errorf("replay is %+v", again)
 		}
-		_, err = l.clones.Clone(t.Context(), l.all, "base", in, key(path, 2))
+		_, err := l.clones.Clone(t.Context(), l.all, "base", in, key(path, 2))
 		l.is(err, fault.IdempotencyReuse)
 	}
 	page, _, err := l.collections.List(t.Context(), l.all, notes.CollectionList{})
@@ -536,19 +513,17 @@ func TestCloneIdempotencyOverADeletedCollection(t *testing.T) {
 	for i, in := range []clone.Input{{Name: "made"}, {Name: "made", Mode: clone.Copy}} {
 		r := memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: fmt.Sprint("/", i), Key: "k", BodyHash: [32]byte{1}}}
 		l.collection(notes.CollectionInput{Name: "base"})
-		first, err := l.clones.Clone(t.Context(), l.all, "base", in, r)
-		l.must(err)
+		first := must.Get(l.clones.Clone(t.Context(), l.all, "base", in, r))(t)
 		if first.Job != nil {
 			l.must(l.clones.RunCopy(t.Context(), l.all, *first.Job, noProgress))
 		}
 		l.must(l.collections.Delete(t.Context(), l.all, "base", true))
 		l.collection(notes.CollectionInput{Name: "base"})
-		_, err = l.clones.Clone(t.Context(), l.all, "base", in, r)
+		_, err := l.clones.Clone(t.Context(), l.all, "base", in, r)
 		l.is(err, fault.IdempotencyReuse)
 
 		r.Idempotency.Key = "other"
-		_, err = l.clones.Clone(t.Context(), l.all, "base", clone.Input{Name: "gone"}, r)
-		l.must(err)
+		must.Get(l.clones.Clone(t.Context(), l.all, "base", clone.Input{Name: "gone"}, r))(t)
 		l.must(l.collections.Delete(t.Context(), l.all, "gone", false))
 		_, err = l.clones.Clone(t.Context(), l.all, "base", clone.Input{Name: "gone"}, r)
 		l.is(err, fault.IdempotencyReuse)

@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/merge"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // beside calls a function once, between what a merge reads and what it writes.
@@ -35,8 +36,7 @@ func (b *beside) Write(ctx context.Context, s tenant.Scope, collection uuid.UUID
 // between returns a service whose next write comes after fn.
 func (l *lab) between(fn func()) *clone.Service {
 	l.t.Helper()
-	out, err := clone.New(clone.Deps{Store: &beside{Store: l.store, fn: fn}, Agents: l.store, Clock: func() time.Time { return l.now }}, clone.Config{})
-	l.must(err)
+	out := must.Get(clone.New(clone.Deps{Store: &beside{Store: l.store, fn: fn}, Agents: l.store, Clock: func() time.Time { return l.now }}, clone.Config{}))(l.t)
 	return out
 }
 
@@ -44,23 +44,20 @@ func (l *lab) between(fn func()) *clone.Service {
 func (l *lab) remove(ref string) {
 	l.t.Helper()
 	id := l.id(ref)
-	_, err := l.store.DeleteCollection(l.t.Context(), l.all, id, true, memory.AuditEntry{})
-	l.must(err)
+	must.Get(l.store.DeleteCollection(l.t.Context(), l.all, id, true, memory.AuditEntry{}))(l.t)
 	l.must(l.clones.RunRemove(l.t.Context(), l.all, memory.Job{Collection: id}, noProgress))
 }
 
 func (l *lab) erase(ref string, id uuid.UUID) {
 	l.t.Helper()
 	l.delete(ref, id)
-	_, err := l.store.EraseNotes(l.t.Context(), l.all, l.id(ref), memory.Erasing{Notes: []uuid.UUID{id}}, memory.AuditEntry{Action: "note.erase"})
-	l.must(err)
+	must.Get(l.store.EraseNotes(l.t.Context(), l.all, l.id(ref), memory.Erasing{Notes: []uuid.UUID{id}}, memory.AuditEntry{Action: "note.erase"}))(l.t)
 }
 
 // sweep deletes what has expired.
 func (l *lab) sweep() {
 	l.t.Helper()
-	due, err := l.store.ExpiredCollections(l.t.Context(), l.now, 10)
-	l.must(err)
+	due := must.Get(l.store.ExpiredCollections(l.t.Context(), l.now, 10))(l.t)
 	for _, d := range due {
 		l.must(l.clones.Expire(l.t.Context(), l.all, d, l.now))
 		l.must(l.clones.RunRemove(l.t.Context(), l.all, memory.Job{Collection: d.Collection}, noProgress))
@@ -99,8 +96,7 @@ func TestGoneWhileMerged(t *testing.T) {
 			before, head := strings.Join(l.contents(x.stays), "|"), l.head(x.stays)
 			_, err := l.between(func() { x.gone(l) }).Merge(t.Context(), l.all, x.into, clone.MergeInput{From: x.from, Strategy: merge.Theirs})
 			l.is(err, fault.NotFound)
-			end, err := l.clones.RunMerge(t.Context(), l.all, *job, noProgress)
-			l.must(err)
+			end := must.Get(l.clones.RunMerge(t.Context(), l.all, *job, noProgress))(t)
 			if end.State != memory.JobFailed || end.Error == "" {
 				t.Errorf("the job ended as %+v", end)
 			}
@@ -108,8 +104,7 @@ func TestGoneWhileMerged(t *testing.T) {
 			if l.head(x.stays) != head {
 				t.Errorf("revision %d was written after %d", l.head(x.stays), head)
 			}
-			problems, err := l.store.Verify(t.Context())
-			l.must(err)
+			problems := must.Get(l.store.Verify(t.Context()))(t)
 			if len(problems) > 0 {
 				t.Errorf("the store is wrong: %v", problems)
 			}
@@ -127,11 +122,10 @@ func TestGoneWhileJobRuns(t *testing.T) {
 		job := l.merge(x[0], x[1], clone.MergeInput{Background: true}).Job
 		before := strings.Join(l.contents("f"), "|")
 		var once sync.Once
-		end, err := l.clones.RunMerge(t.Context(), l.all, *job, func(context.Context, memory.Progress) error {
+		end := must.Get(l.clones.RunMerge(t.Context(), l.all, *job, func(context.Context, memory.Progress) error {
 			once.Do(func() { l.remove("base") })
 			return nil
-		})
-		l.must(err)
+		}))(t)
 		if end.State != memory.JobFailed || !strings.Contains(end.Error, "not found") {
 			t.Errorf("%s into %s: the job ended as %+v", x[1], x[0], end)
 		}
@@ -154,8 +148,7 @@ func TestErasedWhileMerged(t *testing.T) {
 			}
 			l.add(memory.Collection{ID: l.id(x[1])}, "rest")
 			what := fmt.Sprintf("erased from %s, %s into %s", erased, x[1], x[0])
-			_, err := l.between(func() { l.erase(erased, id) }).Merge(t.Context(), l.all, x[0], clone.MergeInput{From: x[1], Strategy: merge.Theirs})
-			l.must(err)
+			must.Get(l.between(func() { l.erase(erased, id) }).Merge(t.Context(), l.all, x[0], clone.MergeInput{From: x[1], Strategy: merge.Theirs}))(t)
 			for _, ref := range []string{"base", "f", "g"} {
 				if l.note(ref, id) != nil {
 					t.Errorf("%s: it is in %s again", what, ref)
@@ -169,11 +162,9 @@ func TestErasedWhileMerged(t *testing.T) {
 	l, one, _, _ := family(t)
 	l.patch("base", one, notes.NotePatch{Content: new("ONE")})
 	l.delete("base", one)
-	_, err := l.between(func() {
-		_, err := l.store.EraseNotes(t.Context(), l.all, l.id("base"), memory.Erasing{Notes: []uuid.UUID{one}}, memory.AuditEntry{Action: "note.erase"})
-		l.must(err)
-	}).Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: 3})
-	l.must(err)
+	must.Get(l.between(func() {
+		must.Get(l.store.EraseNotes(t.Context(), l.all, l.id("base"), memory.Erasing{Notes: []uuid.UUID{one}}, memory.AuditEntry{Action: "note.erase"}))(t)
+	}).Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: 3}))(t)
 	if l.note("base", one) != nil {
 		t.Error("a rollback brought back what was erased")
 	}
@@ -188,8 +179,7 @@ func TestErasedAfterAMerge(t *testing.T) {
 		if merged {
 			l.merge("base", "f", clone.MergeInput{})
 		}
-		out, err := l.notes.Erase(t.Context(), l.all, "f", id, notes.TakeSentences, memory.Request{})
-		l.must(err)
+		out := must.Get(l.notes.Erase(t.Context(), l.all, "f", id, notes.TakeSentences, memory.Request{}))(t)
 		if held := l.note("base", id) != nil; held != merged || len(out.Kept) == 1 != merged || merged && out.Kept[0].ID != l.id("base") {
 			t.Errorf("merged %v: the base has it: %v, and kept is %v", merged, held, out.Kept)
 		}
@@ -203,8 +193,7 @@ func TestErasedWhileReviewed(t *testing.T) {
 	f := memory.Collection{ID: l.id("f")}
 	secret := l.add(f, "secret")
 	l.add(f, "rest")
-	m, err := l.between(func() { l.erase("f", secret) }).Merge(t.Context(), l.all, "base", clone.MergeInput{From: "f", Review: true})
-	l.must(err)
+	m := must.Get(l.between(func() { l.erase("f", secret) }).Merge(t.Context(), l.all, "base", clone.MergeInput{From: "f", Review: true}))(t)
 	if m.Review == nil || len(m.Review.Changes) != 1 || m.Review.Changes[0].After.Content != "rest" {
 		t.Errorf("review: %+v", m.Review)
 	}
@@ -249,8 +238,7 @@ func TestMergesBesideDeletion(t *testing.T) {
 			t.Errorf("fork %d: %v", i, all)
 		}
 	}
-	problems, err := l.store.Verify(t.Context())
-	l.must(err)
+	problems := must.Get(l.store.Verify(t.Context()))(t)
 	if len(problems) > 0 {
 		t.Errorf("the store is wrong: %v", problems)
 	}

@@ -21,25 +21,23 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/merge"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func (l *lab) patch(ref string, id uuid.UUID, p notes.NotePatch) {
 	l.t.Helper()
-	_, err := l.notes.Patch(l.t.Context(), l.all, ref, id, p, memory.Request{})
-	l.must(err)
+	must.Get(l.notes.Patch(l.t.Context(), l.all, ref, id, p, memory.Request{}))(l.t)
 }
 
 func (l *lab) delete(ref string, id uuid.UUID) {
 	l.t.Helper()
-	_, err := l.notes.Delete(l.t.Context(), l.all, ref, id, memory.Request{})
-	l.must(err)
+	must.Get(l.notes.Delete(l.t.Context(), l.all, ref, id, memory.Request{}))(l.t)
 }
 
 func (l *lab) merge(into, from string, in clone.MergeInput) clone.Merged {
 	l.t.Helper()
 	in.From = from
-	m, err := l.clones.Merge(l.t.Context(), l.all, into, in)
-	l.must(err)
+	m := must.Get(l.clones.Merge(l.t.Context(), l.all, into, in))(l.t)
 	return m
 }
 
@@ -48,8 +46,7 @@ func (l *lab) diff(ref string, in clone.DiffInput) string {
 	l.t.Helper()
 	var out []string
 	for in.Limit = 2; ; {
-		d, err := l.clones.Diff(l.t.Context(), l.all, ref, in)
-		l.must(err)
+		d := must.Get(l.clones.Diff(l.t.Context(), l.all, ref, in))(l.t)
 		for _, n := range d.Notes {
 			show := n.After
 			if show == nil {
@@ -69,10 +66,8 @@ func (l *lab) diff(ref string, in clone.DiffInput) string {
 
 func (l *lab) note(ref string, id uuid.UUID) *memory.Note {
 	l.t.Helper()
-	v, err := l.store.OpenView(l.t.Context(), l.all, ref, memory.At{})
-	l.must(err)
-	list, err := l.store.Notes(l.t.Context(), l.all, v, []uuid.UUID{id}, memory.ReadOptions{Vector: true})
-	l.must(err)
+	v := must.Get(l.store.OpenView(l.t.Context(), l.all, ref, memory.At{}))(l.t)
+	list := must.Get(l.store.Notes(l.t.Context(), l.all, v, []uuid.UUID{id}, memory.ReadOptions{Vector: true}))(l.t)
 	if len(list) == 0 {
 		return nil
 	}
@@ -102,8 +97,7 @@ func TestDiff(t *testing.T) {
 	l, one, two, three := family(t)
 	l.patch("f", one, notes.NotePatch{Content: new("ONE"), Tags: nullable.NewNullableWithValue([]string{"x"})})
 	l.delete("f", two)
-	_, err := l.notes.PutLinks(t.Context(), l.all, "f", one, []notes.LinkInput{{Target: three}}, memory.Request{})
-	l.must(err)
+	must.Get(l.notes.PutLinks(t.Context(), l.all, "f", one, []notes.LinkInput{{Target: three}}, memory.Request{}))(t)
 	l.patch("g", three, notes.NotePatch{Category: nullable.NewNullableWithValue("c")})
 	all := "added link related; changed ONE content,tags; removed two"
 	l.want("of a fork", l.diff("f", clone.DiffInput{}), all)
@@ -116,7 +110,7 @@ func TestDiff(t *testing.T) {
 		_, err := l.clones.Diff(t.Context(), l.all, name, in)
 		l.is(err, fault.Invalid)
 	}
-	_, err = l.clones.Diff(t.Context(), l.all, "f", clone.DiffInput{Against: "none"})
+	_, err := l.clones.Diff(t.Context(), l.all, "f", clone.DiffInput{Against: "none"})
 	l.is(err, fault.NotFound)
 	_, err = l.clones.Diff(t.Context(), l.all, "f", clone.DiffInput{At: new(memory.Revision(99))})
 	l.is(err, fault.Invalid)
@@ -129,8 +123,7 @@ func TestMerge(t *testing.T) {
 	l.patch("base", one, notes.NotePatch{Tags: nullable.NewNullableWithValue([]string{"base"})})
 	l.delete("f", two)
 	made := l.add(memory.Collection{ID: l.id("f")}, "new")
-	_, err := l.notes.PutLinks(t.Context(), l.all, "f", made, []notes.LinkInput{{Target: three}}, memory.Request{})
-	l.must(err)
+	must.Get(l.notes.PutLinks(t.Context(), l.all, "f", made, []notes.LinkInput{{Target: three}}, memory.Request{}))(t)
 
 	before := l.head("base")
 	dry := l.merge("base", "f", clone.MergeInput{DryRun: true})
@@ -147,8 +140,7 @@ func TestMerge(t *testing.T) {
 		t.Errorf("after the merge: %v", l.contents("base"))
 	}
 	// Neither side has embedded what both made of it.
-	jobs, err := l.store.ListJobs(t.Context(), l.all, memory.JobQuery{Collection: l.id("base")})
-	l.must(err)
+	jobs := must.Get(l.store.ListJobs(t.Context(), l.all, memory.JobQuery{Collection: l.id("base")}))(t)
 	if n.Vector != nil || len(jobs) != 1 || jobs[0].Note != one || string(jobs[0].Payload) != string(memory.EmbedOnly()) {
 		t.Errorf("jobs: %+v", jobs)
 	}
@@ -172,15 +164,13 @@ func TestMerge(t *testing.T) {
 
 func (l *lab) id(ref string) uuid.UUID {
 	l.t.Helper()
-	c, err := l.store.ResolveCollection(l.t.Context(), l.all, ref)
-	l.must(err)
+	c := must.Get(l.store.ResolveCollection(l.t.Context(), l.all, ref))(l.t)
 	return c.ID
 }
 
 func (l *lab) head(ref string) memory.Revision {
 	l.t.Helper()
-	c, err := l.store.ResolveCollection(l.t.Context(), l.all, ref)
-	l.must(err)
+	c := must.Get(l.store.ResolveCollection(l.t.Context(), l.all, ref))(l.t)
 	return c.Head
 }
 
@@ -223,8 +213,7 @@ func TestMergeSome(t *testing.T) {
 	t.Parallel()
 	l, one, two, three := family(t)
 	for _, from := range []uuid.UUID{one, two} {
-		_, err := l.notes.PutLinks(t.Context(), l.all, "f", from, []notes.LinkInput{{Target: three}}, memory.Request{})
-		l.must(err)
+		must.Get(l.notes.PutLinks(t.Context(), l.all, "f", from, []notes.LinkInput{{Target: three}}, memory.Request{}))(t)
 	}
 	l.patch("f", one, notes.NotePatch{Content: new("one\nf")})
 	l.patch("f", two, notes.NotePatch{Content: new("two\nf")})
@@ -271,18 +260,16 @@ func TestMergeKeys(t *testing.T) {
 	t.Parallel()
 	l, _, _, three := family(t)
 	put := func(ref, key, content string) (id uuid.UUID) {
-		_, err := l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+		must.Get(l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 			n, err := tx.Put(ctx, memory.Note{Kind: memory.KindFact, Key: key, Content: content, State: memory.StateEvolved, OccurredAt: l.now})
 			id = n.ID
 			return err
-		})
-		l.must(err)
+		}))(t)
 		return id
 	}
 	put("base", "same", "likes tea")
 	same := put("f", "same", "likes tea")
-	_, err := l.notes.PutLinks(t.Context(), l.all, "f", same, []notes.LinkInput{{Target: three}}, memory.Request{})
-	l.must(err)
+	must.Get(l.notes.PutLinks(t.Context(), l.all, "f", same, []notes.LinkInput{{Target: three}}, memory.Request{}))(t)
 	ours := put("base", "other", "lives in Rome")
 	put("f", "other", "lives in Oslo")
 	m := l.merge("base", "f", clone.MergeInput{Strategy: merge.Theirs})
@@ -297,7 +284,7 @@ func TestMergeSaidTwice(t *testing.T) {
 	t.Parallel()
 	l, _, _, _ := family(t)
 	hear := func(ref string) (message, fact uuid.UUID) {
-		_, err := l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+		must.Get(l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 			heard := l.now.Add(time.Duration(len(ref)) * time.Second)
 			m, err := tx.Put(ctx, memory.Note{
 				Kind: memory.KindMessage, Key: "id-1", Content: "I like tea", State: memory.StateEvolved, OccurredAt: heard, Context: "said to " + ref,
@@ -312,8 +299,7 @@ func TestMergeSaidTwice(t *testing.T) {
 			})
 			message, fact = m.ID, f.ID
 			return err
-		})
-		l.must(err)
+		}))(t)
 		return message, fact
 	}
 	message, fact := hear("base")
@@ -337,7 +323,7 @@ func TestMergeToldTwice(t *testing.T) {
 	l, _, _, _ := family(t)
 	at := l.now.Add(-time.Hour)
 	tell := func(ref, content string, change ...func(*memory.Note)) (id uuid.UUID) {
-		_, err := l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+		must.Get(l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 			n := memory.Note{
 				Kind: memory.KindMessage, Content: content, State: memory.StateEvolved, OccurredAt: at,
 				Attributes: map[string]any{memory.AttrRole: "user", memory.AttrTurn: uuid.NewString()},
@@ -348,8 +334,7 @@ func TestMergeToldTwice(t *testing.T) {
 			n, err := tx.Put(ctx, n)
 			id = n.ID
 			return err
-		})
-		l.must(err)
+		}))(t)
 		return id
 	}
 	at2 := func(n *memory.Note) { n.OccurredAt = at.Add(time.Second) }
@@ -423,7 +408,7 @@ func TestMergeFiles(t *testing.T) {
 			if content == "" {
 				return id
 			}
-			_, err := l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+			must.Get(l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 				file, err := tx.Put(ctx, memory.Note{Kind: memory.KindFile, Key: "letter", Content: "letter", State: memory.StateEvolved, Attributes: map[string]any{"sha256": content}})
 				if err != nil {
 					return err
@@ -434,8 +419,7 @@ func TestMergeFiles(t *testing.T) {
 					Attributes: map[string]any{memory.AttrFile: id.String()}, Provenance: memory.Provenance{Sources: []uuid.UUID{id}},
 				})
 				return err
-			})
-			l.must(err)
+			}))(t)
 			return id
 		}
 		ours, theirs := upload("base", test.ours), upload("f", test.theirs)
@@ -443,10 +427,8 @@ func TestMergeFiles(t *testing.T) {
 			ours = theirs
 		}
 		l.merge("base", "f", test.in)
-		v, err := l.store.OpenView(t.Context(), l.all, "base", memory.At{})
-		l.must(err)
-		list, err := l.store.ListNotes(t.Context(), l.all, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFile, memory.KindPassage}})
-		l.must(err)
+		v := must.Get(l.store.OpenView(t.Context(), l.all, "base", memory.At{}))(t)
+		list := must.Get(l.store.ListNotes(t.Context(), l.all, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFile, memory.KindPassage}}))(t)
 		var got []string
 		for i := range list {
 			n := &list[i]
@@ -499,18 +481,16 @@ func TestMergeReview(t *testing.T) {
 	l.delete("f", two)
 	made := l.add(memory.Collection{ID: l.id("f")}, "new")
 	proposer := l.scope(uuid.Nil, tenant.NotesRead, tenant.NotesWrite)
-	m, err := l.clones.Merge(t.Context(), proposer, "base", clone.MergeInput{From: "f", Review: true})
-	l.must(err)
+	m := must.Get(l.clones.Merge(t.Context(), proposer, "base", clone.MergeInput{From: "f", Review: true}))(t)
 	if m.Review == nil || len(m.Review.Changes) != 3 || m.Review.State != memory.ReviewOpen {
 		t.Fatalf("review: %+v", m)
 	}
 	l.want("nothing is written", strings.Join(l.contents("base"), "|"), "one|two|three")
-	_, err = l.clones.ApproveMerge(t.Context(), proposer, *m.Review, nil, "")
+	_, err := l.clones.ApproveMerge(t.Context(), proposer, *m.Review, nil, "")
 	l.is(err, fault.Forbidden)
 	_, err = l.clones.ApproveMerge(t.Context(), l.all, *m.Review, []uuid.UUID{uuid.New()}, "")
 	l.is(err, fault.Invalid)
-	r, err := l.clones.ApproveMerge(t.Context(), l.all, *m.Review, []uuid.UUID{one, made}, "only these")
-	l.must(err)
+	r := must.Get(l.clones.ApproveMerge(t.Context(), l.all, *m.Review, []uuid.UUID{one, made}, "only these"))(t)
 	l.want("in part", strings.Join(l.contents("base"), "|"), "ONE|two|three|new")
 	if r.State != memory.ReviewApproved || r.Revision != l.head("base") || r.Reason != "only these" || l.note("base", made).Provenance.Actor == "" {
 		t.Errorf("approved: %+v", r)
@@ -551,8 +531,7 @@ func TestMergeReviewAgain(t *testing.T) {
 		return l.merge("base", "f", clone.MergeInput{Review: true, Notes: ids})
 	}
 	open := func() (ids []uuid.UUID) {
-		list, err := l.store.ListReviews(t.Context(), l.all, memory.ReviewQuery{Collection: l.id("base"), State: memory.ReviewOpen})
-		l.must(err)
+		list := must.Get(l.store.ListReviews(t.Context(), l.all, memory.ReviewQuery{Collection: l.id("base"), State: memory.ReviewOpen}))(t)
 		for i := range list {
 			ids = append(ids, list[i].ID)
 		}
@@ -569,8 +548,7 @@ func TestMergeReviewAgain(t *testing.T) {
 	if moved.Known || moved.Review.ID == first.Review.ID || !slices.Equal(moved.Replaced, []uuid.UUID{first.Review.ID}) || len(open()) != 2 {
 		t.Errorf("moved: %+v replaces %v, %v are open", moved.Review, moved.Replaced, open())
 	}
-	r, err := l.store.Review(t.Context(), l.all, first.Review.ID)
-	l.must(err)
+	r := must.Get(l.store.Review(t.Context(), l.all, first.Review.ID))(t)
 	if r.State != memory.ReviewRejected || !strings.Contains(r.Reason, moved.Review.ID.String()) {
 		t.Errorf("the replaced one: %+v", r)
 	}
@@ -578,8 +556,7 @@ func TestMergeReviewAgain(t *testing.T) {
 	if len(whole.Replaced) != 2 || !slices.Contains(whole.Replaced, other.Review.ID) || !slices.Equal(open(), []uuid.UUID{whole.Review.ID}) {
 		t.Errorf("all: replaces %v, %v are open", whole.Replaced, open())
 	}
-	_, err = l.clones.ApproveMerge(t.Context(), l.all, *propose().Review, nil, "")
-	l.must(err)
+	must.Get(l.clones.ApproveMerge(t.Context(), l.all, *propose().Review, nil, ""))(t)
 	l.want("approved", strings.Join(l.contents("base"), "|"), "ONE!|TWO|THREE")
 }
 
@@ -595,8 +572,7 @@ func TestMergeReviewAfterRollback(t *testing.T) {
 			at := l.head("base")
 			propose := func() *memory.Review { return l.merge("base", "f", clone.MergeInput{Review: true}).Review }
 			approve := func(r *memory.Review, ids []uuid.UUID) {
-				_, err := l.clones.ApproveMerge(t.Context(), l.all, *r, ids, "")
-				l.must(err)
+				must.Get(l.clones.ApproveMerge(t.Context(), l.all, *r, ids, ""))(t)
 			}
 			var ids []uuid.UUID
 			if part {
@@ -607,16 +583,14 @@ func TestMergeReviewAfterRollback(t *testing.T) {
 			if taken {
 				l.merge("f", "base", clone.MergeInput{})
 			}
-			_, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
-			l.must(err)
+			must.Get(l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at}))(t)
 			again := propose()
 			if again == nil || len(again.Changes) != 2 {
 				t.Fatalf("part %v, taken %v: proposed again: %+v", part, taken, again)
 			}
 			approve(again, nil)
 			l.want(fmt.Sprintf("part %v, taken %v", part, taken), strings.Join(l.contents("base"), "|"), "ONE|three")
-			_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: merged})
-			l.must(err)
+			must.Get(l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: merged}))(t)
 			if r := propose(); (r != nil) != part || part && (len(r.Changes) != 1 || r.Changes[0].Note != two) {
 				t.Errorf("part %v, taken %v: after the rollback to the first approval: %+v", part, taken, r)
 			}
@@ -642,8 +616,7 @@ func TestMergeReviewsAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	list, err := l.store.ListReviews(t.Context(), l.all, memory.ReviewQuery{Collection: l.id("base")})
-	l.must(err)
+	list := must.Get(l.store.ListReviews(t.Context(), l.all, memory.ReviewQuery{Collection: l.id("base")}))(t)
 	if _, ok := ids.Load(list[0].ID); len(list) != 1 || !ok {
 		t.Errorf("%d reviews", len(list))
 	}
@@ -654,15 +627,14 @@ func TestPromote(t *testing.T) {
 	t.Parallel()
 	l, one, _, _ := family(t)
 	fact := func(content string, confidence float64) {
-		_, err := l.store.Write(t.Context(), l.all, l.id("f"), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+		must.Get(l.store.Write(t.Context(), l.all, l.id("f"), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 			n := memory.Note{Kind: memory.KindFact, Content: content, State: memory.StateEvolved, OccurredAt: l.now}
 			if confidence > 0 {
 				n.Attributes = map[string]any{"confidence": confidence}
 			}
 			_, err := tx.Put(ctx, n)
 			return err
-		})
-		l.must(err)
+		}))(t)
 	}
 	fact("sure", .95)
 	fact("likely", .7)
@@ -675,8 +647,7 @@ func TestPromote(t *testing.T) {
 	if m.Review == nil || len(m.Review.Changes) != 1 || m.Review.Changes[0].After.Content != "likely" || m.Review.Confidence != .7 {
 		t.Errorf("review: %+v", m.Review)
 	}
-	_, err := l.clones.ApproveMerge(t.Context(), l.all, *m.Review, nil, "")
-	l.must(err)
+	must.Get(l.clones.ApproveMerge(t.Context(), l.all, *m.Review, nil, ""))(t)
 	l.want("after approval", strings.Join(l.contents("base"), "|"), "one|two|three|sure|likely")
 	old := clone.Select{MinAge: time.Hour}
 	if m := l.merge("base", "f", clone.MergeInput{Select: old}); m.Notes != 0 {
@@ -690,30 +661,26 @@ func TestPromote(t *testing.T) {
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	l, one, two, three := family(t)
-	_, err := l.notes.PutLinks(t.Context(), l.all, "base", two, []notes.LinkInput{{Target: three}}, memory.Request{})
-	l.must(err)
+	must.Get(l.notes.PutLinks(t.Context(), l.all, "base", two, []notes.LinkInput{{Target: three}}, memory.Request{}))(t)
 	at := l.head("base")
 	l.patch("base", one, notes.NotePatch{Content: new("ONE"), Tags: nullable.NewNullableWithValue([]string{"x"})})
 	l.delete("base", two)
 	l.add(memory.Collection{ID: l.id("base")}, "new")
 	last := l.head("base")
-	out, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
-	l.must(err)
+	out := must.Get(l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at}))(t)
 	if out.Changed != 3 || out.Revision != last+1 {
 		t.Errorf("rollback: %+v", out)
 	}
 	l.want("as it was", l.diff("base", clone.DiffInput{AgainstAt: &at}), "")
 	l.want("since", l.diff("base", clone.DiffInput{AgainstAt: &last}), "added link related; added two; changed one content,tags; removed new")
-	again, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
-	l.must(err)
+	again := must.Get(l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at}))(t)
 	if again.Changed != 0 || again.Revision != out.Revision {
 		t.Errorf("again: %+v", again)
 	}
-	_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: last})
-	l.must(err)
+	must.Get(l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: last}))(t)
 	l.want("taken back", l.diff("base", clone.DiffInput{AgainstAt: &last}), "")
 
-	_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: 99})
+	_, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: 99})
 	l.is(err, fault.Invalid)
 	f := l.clone(l.all, "base", clone.Input{Mode: clone.Copy, Name: "copy"})
 	l.must(l.clones.RunCopy(t.Context(), l.all, *f.Job, noProgress))
@@ -730,8 +697,7 @@ func TestMergeAfterRollback(t *testing.T) {
 	l.patch("f", one, notes.NotePatch{Content: new("ONE")})
 	at := l.head("base")
 	l.merge("base", "f", clone.MergeInput{})
-	_, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
-	l.must(err)
+	must.Get(l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at}))(t)
 	l.want("rolled back", l.note("base", one).Content, "one")
 	l.merge("base", "f", clone.MergeInput{})
 	l.want("merged again", l.note("base", one).Content, "ONE")
@@ -749,8 +715,7 @@ func TestMergeAfterRollbackOfBoth(t *testing.T) {
 	l.merge("base", "f", clone.MergeInput{})
 	l.merge("f", "base", clone.MergeInput{})
 	merged := l.head("base")
-	_, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
-	l.must(err)
+	must.Get(l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at}))(t)
 	l.want("rolled back", strings.Join(l.contents("base"), "|"), "one|TWO|three")
 	l.merge("f", "base", clone.MergeInput{Strategy: merge.Fail})
 	l.want("the fork keeps its own", strings.Join(l.contents("f"), "|"), "ONE|TWO|three|of the fork")
@@ -764,10 +729,8 @@ func TestMergeAfterRollbackOfBoth(t *testing.T) {
 	}
 
 	// The rollback is taken back: nothing is missing.
-	_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
-	l.must(err)
-	_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: merged})
-	l.must(err)
+	must.Get(l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at}))(t)
+	must.Get(l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: merged}))(t)
 	if m := l.merge("base", "f", clone.MergeInput{Strategy: merge.Fail}); m.Notes != 0 {
 		t.Errorf("after a rollback that was taken back: %+v", m)
 	}
@@ -775,8 +738,7 @@ func TestMergeAfterRollbackOfBoth(t *testing.T) {
 	made := l.add(memory.Collection{ID: l.id("base")}, "of the base")
 	at = l.head("base") - 1
 	l.merge("f", "base", clone.MergeInput{})
-	_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
-	l.must(err)
+	must.Get(l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at}))(t)
 	l.merge("base", "f", clone.MergeInput{})
 	if l.note("base", made) != nil {
 		t.Error("a note that the base has rolled back comes again from a fork that took it")
@@ -790,14 +752,12 @@ func TestMergeAfterRollbackOfBase(t *testing.T) {
 	l, one, two, _ := family(t)
 	at := l.head("base")
 	l.patch("f", one, notes.NotePatch{Content: new("ONE")})
-	_, err := l.notes.PutLinks(t.Context(), l.all, "f", one, []notes.LinkInput{{Target: two}}, memory.Request{})
-	l.must(err)
+	must.Get(l.notes.PutLinks(t.Context(), l.all, "f", one, []notes.LinkInput{{Target: two}}, memory.Request{}))(t)
 	l.add(memory.Collection{ID: l.id("base")}, "of the base")
 	l.patch("base", two, notes.NotePatch{Content: new("TWO")})
 	l.merge("base", "f", clone.MergeInput{})
 	l.merge("f", "base", clone.MergeInput{})
-	_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
-	l.must(err)
+	must.Get(l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at}))(t)
 	m := l.merge("base", "f", clone.MergeInput{Strategy: merge.Fail})
 	l.want("the base", strings.Join(l.contents("base"), "|"), "ONE|two|three")
 	if m.Notes != 1 || m.Links != 1 {
@@ -811,8 +771,7 @@ func TestSnapshotsAndTimes(t *testing.T) {
 	t.Parallel()
 	l, one, _, _ := family(t)
 	ctx := t.Context()
-	made, err := l.clones.Snapshot(ctx, l.all, "base", "before the trip", nil)
-	l.must(err)
+	made := must.Get(l.clones.Snapshot(ctx, l.all, "base", "before the trip", nil))(t)
 	for _, name := range []string{"", "7", "2026-01-01T00:00:00Z", "a/b", "a\nb", strings.Repeat("a", 101), "-x"} {
 		_, err := l.clones.Snapshot(ctx, l.all, "base", name, nil)
 		l.is(err, fault.Invalid)
@@ -820,16 +779,14 @@ func TestSnapshotsAndTimes(t *testing.T) {
 	l.now = l.now.Add(time.Hour)
 	l.patch("base", one, notes.NotePatch{Content: new("ONE")})
 	for _, at := range []string{"before the trip", "3", l.now.Add(-time.Minute).Format(time.RFC3339)} {
-		r, err := l.clones.RevisionOf(ctx, l.all, "base", "as_of", at)
-		l.must(err)
+		r := must.Get(l.clones.RevisionOf(ctx, l.all, "base", "as_of", at))(t)
 		if r == nil || *r != made.Revision {
 			t.Errorf("%s is revision %v, want %d", at, r, made.Revision)
 		}
 	}
-	_, err = l.clones.RevisionOf(ctx, l.all, "base", "as_of", "no such name")
+	_, err := l.clones.RevisionOf(ctx, l.all, "base", "as_of", "no such name")
 	l.is(err, fault.Invalid)
-	list, err := l.clones.Snapshots(ctx, l.all, "base")
-	l.must(err)
+	list := must.Get(l.clones.Snapshots(ctx, l.all, "base"))(t)
 	l.must(l.clones.DeleteSnapshot(ctx, l.all, "base", "before the trip"))
 	l.is(l.clones.DeleteSnapshot(ctx, l.all, "base", "before the trip"), fault.NotFound)
 	if len(list) != 1 || list[0].Name != "before the trip" {
@@ -848,13 +805,11 @@ func TestPromotedNotesNameTheirAgent(t *testing.T) {
 	bob := l.clone(l.all, "base", clone.Input{Agent: "bob", Name: "of-bob"}).Collection
 	l.patch(ada.ID.String(), one, notes.NotePatch{Content: new("ONE")})
 	made := l.add(ada, "three")
-	m, err := l.clones.Merge(t.Context(), l.all, "base", clone.MergeInput{From: ada.ID.String(), Review: true})
-	l.must(err)
+	m := must.Get(l.clones.Merge(t.Context(), l.all, "base", clone.MergeInput{From: ada.ID.String(), Review: true}))(t)
 	if after := m.Review.Changes[0].After; after.Provenance.Agent != "ada" {
 		t.Errorf("the review does not say whose it is: %+v", after.Provenance)
 	}
-	_, err = l.clones.ApproveMerge(t.Context(), l.all, *m.Review, nil, "")
-	l.must(err)
+	must.Get(l.clones.ApproveMerge(t.Context(), l.all, *m.Review, nil, ""))(t)
 	agents := func(ref string, ids ...uuid.UUID) string {
 		var out []string
 		for _, id := range ids {
@@ -875,24 +830,19 @@ func TestPromotedNotesNameTheirAgent(t *testing.T) {
 	l.want("of ada's fork", agents(ada.ID.String(), one), "bob|")
 
 	l.patch("base", one, notes.NotePatch{Category: nullable.NewNullableWithValue("c")})
-	v, err := l.store.OpenView(t.Context(), l.all, "base", memory.At{})
-	l.must(err)
-	fields, err := l.clones.Blame(t.Context(), l.all, v, one)
-	l.must(err)
+	v := must.Get(l.store.OpenView(t.Context(), l.all, "base", memory.At{}))(t)
+	fields := must.Get(l.clones.Blame(t.Context(), l.all, v, one))(t)
 	for field, want := range map[string]string{"content": "ada", "tags": "bob", "category": "", "importance": ""} {
 		if got := fields[field].Agent; got != want {
 			t.Errorf("%s is of %q, want %q", field, got, want)
 		}
 	}
-	e, err := filter.Parse([]byte(`{"agent":["ada","eve"]}`))
-	l.must(err)
-	found, err := l.store.ListNotes(t.Context(), l.all, v, memory.NoteQuery{Filter: e})
-	l.must(err)
+	e := must.Get(filter.Parse([]byte(`{"agent":["ada","eve"]}`)))(t)
+	found := must.Get(l.store.ListNotes(t.Context(), l.all, v, memory.NoteQuery{Filter: e}))(t)
 	if len(found) != 1 || found[0].ID != made {
 		t.Errorf("by agent: %+v", found)
 	}
-	_, err = l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: promoted})
-	l.must(err)
+	must.Get(l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: promoted}))(t)
 	l.want("rolled back", agents("base", one, two, made), "ada||ada|")
 }
 
@@ -902,16 +852,14 @@ func TestBlame(t *testing.T) {
 	l.patch("f", one, notes.NotePatch{Tags: nullable.NewNullableWithValue([]string{"x"})})
 	l.patch("f", one, notes.NotePatch{Content: new("ONE")})
 	l.patch("f", one, notes.NotePatch{Category: nullable.NewNullableWithValue("c"), Attributes: nullable.NewNullableWithValue(map[string]any{"mood": "good"})})
-	v, err := l.store.OpenView(t.Context(), l.all, "f", memory.At{})
-	l.must(err)
-	fields, err := l.clones.Blame(t.Context(), l.all, v, one)
-	l.must(err)
+	v := must.Get(l.store.OpenView(t.Context(), l.all, "f", memory.At{}))(t)
+	fields := must.Get(l.clones.Blame(t.Context(), l.all, v, one))(t)
 	for field, want := range map[string]memory.Revision{"content": 5, "tags": 4, "category": 6, "attributes.mood": 6, "context": 1, "importance": 1} {
 		if got := fields[field]; got.Revision != want || got.Actor == "" || got.Cause == "" {
 			t.Errorf("%s is of %+v, want revision %d", field, got, want)
 		}
 	}
-	_, err = l.clones.Blame(t.Context(), l.all, v, uuid.New())
+	_, err := l.clones.Blame(t.Context(), l.all, v, uuid.New())
 	l.is(err, fault.NotFound)
 }
 
@@ -941,13 +889,11 @@ func TestUndoAfterMerge(t *testing.T) {
 	blocks := notes.NewBlocks(l.notes)
 	edit := func(ref, value string) {
 		l.t.Helper()
-		_, err := blocks.Put(t.Context(), l.all, ref, "human", block.Change{Value: &value}, memory.Request{})
-		l.must(err)
+		must.Get(blocks.Put(t.Context(), l.all, ref, "human", block.Change{Value: &value}, memory.Request{}))(t)
 	}
 	step := func(ref string, step block.Step) string {
 		l.t.Helper()
-		w, err := blocks.Step(t.Context(), l.all, ref, "human", step, memory.Request{})
-		l.must(err)
+		w := must.Get(blocks.Step(t.Context(), l.all, ref, "human", step, memory.Request{}))(t)
 		return w.Block.Value
 	}
 	edit("base", "one")
@@ -971,8 +917,7 @@ func TestUndoAfterMerge(t *testing.T) {
 	l.merge("f", "base", clone.MergeInput{Strategy: merge.Ours})
 	l.want("undo in the fork", step("f", block.Undo), "name\n-\ncity\n-\ncat")
 
-	_, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at})
-	l.must(err)
+	must.Get(l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: at}))(t)
 	l.want("as it was", l.diff("base", clone.DiffInput{AgainstAt: &at}), "")
 	l.want("undo of the rollback", step("base", block.Undo), merged)
 }

@@ -20,16 +20,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/merge"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // propertySteps is how many steps TestRandomTrees takes, by engine; SLIPBOX_FORK_STEPS sets it.
 func propertySteps(t *testing.T) int {
 	t.Helper()
 	if text := os.Getenv("SLIPBOX_FORK_STEPS"); text != "" {
-		steps, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		steps := must.Get(strconv.Atoi(text))(t)
 		return steps
 	}
 	if os.Getenv("SLIPBOX_TEST_ENGINE") == "postgres" {

@@ -14,14 +14,13 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -96,10 +95,7 @@ func TestRedacted(t *testing.T) {
 	c.DatabaseURL = "postgres://app:db-secret@db/slipbox"
 	c.MigrateDatabaseURL = "postgres://db/slipbox?user=owner&password=owner-secret@1&sslmode=disable&sslpassword=tls-secret"
 	c.RedisURL = "redis://:p@ss@cache:6379" // an @ inside the password
-	out, err := c.Redacted()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(c.Redacted())(t)
 	for _, secret := range []string{"sk-secret", "wrapping-secret", "db-secret", "p@ss", "ss@cache", "owner-secret", "@1", "tls-secret"} {
 		if strings.Contains(string(out), secret) {
 			t.Errorf("%q is printed:\n%s", secret, out)
@@ -118,13 +114,8 @@ func TestRedacted(t *testing.T) {
 // The defaults are valid, and a key alone does not switch a model on.
 func TestDefaultIsValid(t *testing.T) {
 	t.Parallel()
-	if err := Default().Validate(); err != nil {
-		t.Fatal(err)
-	}
-	c, err := Load(Sources{Environ: map[string]string{"OPENAI_API_KEY": "sk-alone"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Default().Validate())
+	c := must.Get(Load(Sources{Environ: map[string]string{"OPENAI_API_KEY": "sk-alone"}}))(t)
 	if c.LLM.UsesModel() {
 		t.Error("a key alone switches a model on")
 	}
@@ -212,12 +203,9 @@ func TestServersSettings(t *testing.T) {
 			t.Errorf("%s: the error contains a password: %v", name, err)
 		}
 	}
-	c, err := Load(Sources{Environ: map[string]string{
+	c := must.Get(Load(Sources{Environ: map[string]string{
 		"DATABASE_URL": "postgres://db/x", "REDIS_URL": "rediss://cache", "SLIPBOX_WRAPPING_KEY": key, "SLIPBOX_JOB_STAGES": "task,decide",
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	if err := c.Validate(); err != nil || !c.Servers() || len(c.Jobs.Stages) != 2 {
 		t.Errorf("servers are refused: %v, %+v", err, c.Jobs)
 	}
@@ -291,10 +279,7 @@ func TestInForceIsAFile(t *testing.T) {
 	if l := used.LLM; l.Provider != llm.ProviderOpenAI || l.Model != llm.DefaultOpenAIModel || l.BaseURL != "http://127.0.0.1:11434/v1" || l.EmbedDim != 1024 {
 		t.Errorf("llm: %+v", l)
 	}
-	out, err := used.Redacted()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(used.Redacted())(t)
 	read, err := Load(Sources{File: write(t, "c.yaml", string(out))})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -311,17 +296,14 @@ func TestInForceIsAFile(t *testing.T) {
 // of the composition and of Kubernetes are none of ours to report.
 func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
-	c, err := Load(Sources{
+	c := must.Get(Load(Sources{
 		EnvFile: write(t, "env", "SLIPBOX_LOG_LEVELS=debug\n"),
 		Environ: map[string]string{
 			"SLIPBOX_JOB_WORKRES": "3", "slipbox_addr": "x", "SLIPBOX_COLOR": "red", "SLIPBOX_EMPTY": "", "DATABASE_URI": "x", "SLIPBOX_DATA": "d",
 			"SLIPBOX_KEY": "k", "SLIPBOX_URL": "u", "SLIPBOX_PORT": "8080", "SLIPBOX_SERVICE_HOST": "h", "SLIPBOX_SERVICE_PORT_HTTP": "1",
 			"SLIPBOX_PORT_8080_TCP_ADDR": "h", "HOME": "/",
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	want := []string{
 		"SLIPBOX_COLOR", "SLIPBOX_JOB_WORKRES (did you mean SLIPBOX_JOB_WORKERS?)", "SLIPBOX_LOG_LEVELS (did you mean SLIPBOX_LOG_LEVEL?)",
 		"slipbox_addr (did you mean SLIPBOX_ADDR?)",
@@ -334,14 +316,11 @@ func TestUnknownVariables(t *testing.T) {
 // Secrets and addresses from files end with a line end, wherever they are read.
 func TestWhiteSpaceAroundValues(t *testing.T) {
 	t.Parallel()
-	c, err := Load(Sources{
+	c := must.Get(Load(Sources{
 		File:    write(t, "c.yaml", "llm:\n  base_url: \" http://a/v1\\n\"\n  embed_api_key: |\n    sk-file\nmodels:\n  big: {base_url: \"http://b/v1 \", model: m, api_key_env: BIG}\n"),
 		EnvFile: write(t, "env", "SLIPBOX_WRAPPING_KEY=\" 0123456789012345678901234567890123\\n\"\n"),
 		Environ: map[string]string{"SLIPBOX_LLM_API_KEY": "sk-env\r\n", "DATABASE_URL": "\tpostgres://h/d\n", "SLIPBOX_CORS_ORIGINS": "http://x , http://y\n", "SLIPBOX_LLM_TIMEOUT": "8s\n", "SLIPBOX_DATA": " "},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	got := []string{c.LLM.BaseURL, c.LLM.EmbedAPIKey, c.LLM.APIKey, c.DatabaseURL, c.Auth.WrappingKey, c.LLMFor("big", map[string]string{"BIG": "sk-big\n"}).APIKey, c.Models["big"].BaseURL}
 	want := []string{"http://a/v1", "sk-file", "sk-env", "postgres://h/d", "0123456789012345678901234567890123", "sk-big", "http://b/v1"}
 	if !slices.Equal(got, want) || c.LLM.Timeout != 8*time.Second || c.Data != Default().Data || !slices.Equal(c.HTTP.CORSOrigins, []string{"http://x", "http://y"}) {
@@ -402,9 +381,7 @@ func TestAllProblemsAreNamed(t *testing.T) {
 		src := Sources{Environ: tt.environ}
 		if tt.file != "" {
 			src.File = filepath.Join(t.TempDir(), "slipbox.yaml")
-			if err := os.WriteFile(src.File, []byte(tt.file), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(src.File, []byte(tt.file), 0o600))
 		}
 		_, err := LoadValid(src)
 		if err == nil {

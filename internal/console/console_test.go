@@ -11,14 +11,12 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/console"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func get(t *testing.T, target string, header map[string]string) *http.Response {
 	t.Helper()
-	h, err := console.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(console.New())(t)
 	r := httptest.NewRequest(http.MethodGet, target, http.NoBody)
 	for k, v := range header {
 		r.Header.Set(k, v)
@@ -30,10 +28,7 @@ func get(t *testing.T, target string, header map[string]string) *http.Response {
 
 func body(t *testing.T, resp *http.Response) []byte {
 	t.Helper()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(io.ReadAll(resp.Body))(t)
 	return b
 }
 

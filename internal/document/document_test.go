@@ -13,6 +13,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // parser is one for all tests, as a program has one for all files.
@@ -75,10 +76,7 @@ func TestChild(t *testing.T) {
 		"d.csv":  {[]byte("name;city\nNora;Porto\nBo;\n"), "name, city\nname: Nora; city: Porto;\nname: Bo;\n"},
 		"e.pdf":  {pdfOf([]string{"First page", "Second page"}, ""), "First page\n|Second page\n"},
 	} {
-		media, err := MediaOf(name, c.data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		media := must.Get(MediaOf(name, c.data))(t)
 		got, err := parser.Parse(t.Context(), media, c.data, Limits{})
 		if err != nil || strings.Join(got, "|") != c.want {
 			t.Errorf("%s: %q, %v", name, strings.Join(got, "|"), err)
@@ -220,9 +218,7 @@ func zipOf(t *testing.T, part string, others ...string) []byte {
 			t.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	return b.Bytes()
 }
 
@@ -241,10 +237,7 @@ func TestScripts(t *testing.T) {
 func TestLongLines(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{strings.Repeat("字", 5_000), strings.Repeat("word ", 3_000)} {
-		got, err := Extract(Plain, []byte(line), Limits{}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Extract(Plain, []byte(line), Limits{}, ""))(t)
 		for part := range strings.Lines(got[0]) {
 			if len(part) > maxLine+1 {
 				t.Errorf("a line has %d bytes", len(part))

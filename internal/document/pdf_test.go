@@ -13,6 +13,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // objectsPDF returns a PDF of objects, which are numbered from 1 in their order; the first is its catalog.
@@ -96,10 +97,7 @@ func TestPDF(t *testing.T) {
 			next, len(first), at, len(first)+len(next))
 	}
 	file := func(name string) []byte {
-		data, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile("testdata/" + name))(t)
 		return data
 	}
 	for name, c := range map[string]struct {
@@ -156,14 +154,8 @@ func TestTurnedPages(t *testing.T) {
 func TestUnreadablePDF(t *testing.T) {
 	t.Parallel()
 	glyphs := "BT /F1 12 Tf 72 700 Td <002B0048004F004F00520003003A00520055004F0047> Tj ET" // "Hello World", less 29
-	locked, err := os.ReadFile("testdata/locked.pdf")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rc4, err := os.ReadFile("testdata/locked-rc4.pdf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	locked := must.Get(os.ReadFile("testdata/locked.pdf"))(t)
+	rc4 := must.Get(os.ReadFile("testdata/locked-rc4.pdf"))(t)
 	for name, c := range map[string]struct {
 		data []byte
 		want string
@@ -186,9 +178,7 @@ func TestUnreadablePDF(t *testing.T) {
 func TestWithoutCache(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	if got, err := Extract(PDF, pdfOf([]string{"one"}, ""), Limits{}, file); err != nil || got[0] != "one\n" {
 		t.Errorf("%q, %v", got, err)
 	}

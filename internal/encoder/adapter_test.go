@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // adaptedCase is what PyTorch makes of a text with an adapter (tools/train/export.py). Codes are those of index terms.
@@ -55,10 +57,7 @@ func agrees(t *testing.T, e *Encoder, c adaptedCase) {
 	if c.Query {
 		encode = e.EncodeQueries
 	}
-	got, err := encode(context.Background(), []string{c.Text})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(encode(context.Background(), []string{c.Text}))(t)
 	if near := cosine(got[0].Vector, floats(nil, c.Vector)); !(near >= 0.99999) {
 		t.Errorf("%q: cosine %.7f with PyTorch", c.Text, near)
 	}

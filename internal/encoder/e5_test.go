@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // goldenE5 is the output of the second implementation for a text (tools/encoder/e5.py).
@@ -48,10 +50,7 @@ func TestGoldenE5(t *testing.T) {
 		if g.Query {
 			encode = e.EncodeQueries
 		}
-		got, err := encode(t.Context(), []string{g.Text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(encode(t.Context(), []string{g.Text}))(t)
 		want := floats(nil, g.Vector)
 		subtractUnit(want, in.center)
 		if c := cosine(got[0].Vector, want); !(c >= 0.999999) {
@@ -67,14 +66,8 @@ func TestGoldenE5(t *testing.T) {
 func TestE5Languages(t *testing.T) {
 	t.Parallel()
 	e := openModel(t, E5)
-	passages, err := e.Encode(t.Context(), []string{"我对花生过敏。", "我下周搬到里斯本。", "我姐姐在医院当护士。"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	queries, err := e.EncodeQueries(t.Context(), []string{"Which food am I allergic to?", "Where do I move next week?", "Who works in a hospital?"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	passages := must.Get(e.Encode(t.Context(), []string{"我对花生过敏。", "我下周搬到里斯本。", "我姐姐在医院当护士。"}))(t)
+	queries := must.Get(e.EncodeQueries(t.Context(), []string{"Which food am I allergic to?", "Where do I move next week?", "Who works in a hospital?"}))(t)
 	for i, q := range queries {
 		for j, p := range passages {
 			if right, wrong := cosine(q.Vector, passages[i].Vector), cosine(q.Vector, p.Vector); j != i && right <= wrong {
@@ -121,10 +114,7 @@ func FuzzUnigram(f *testing.F) {
 	for _, s := range []string{"", " ", "<s></s>", "a\x00b", "\xff\xfe", "▁▁ a▁", strings.Repeat("好", 5000), strings.Repeat("x", 70_000), "ﬁ①\u3000", "foo-bar's 你好foo好 ok-42b--c", strings.Repeat("0af3-9c", 800)} {
 		f.Add(s)
 	}
-	dir, err := findModel()
-	if err != nil {
-		f.Fatal(err)
-	}
+	dir := must.Get(findModel())(f)
 	modelDir(f, E5)
 	e, err := published[E5]()
 	if err != nil {
@@ -184,10 +174,7 @@ func TestFloat16(t *testing.T) {
 // A file that is not of the model is refused, wherever it is cut or altered.
 func TestReadE5Damaged(t *testing.T) {
 	t.Parallel()
-	whole, err := E5.Files[0].read(modelDir(t, E5))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(E5.Files[0].read(modelDir(t, E5)))(t)
 	const head = 4_638_272 // the matrices begin here
 	for _, n := range []int{0, 3, 4, 40, 52, 60, 1_000_000, head - 100, head, len(whole) - 1} {
 		if _, _, err := readE5(bytes.NewReader(whole[:n]), int64(n), e5Center, nil); !errors.Is(err, ErrDamaged) {

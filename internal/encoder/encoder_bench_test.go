@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // sentence has 26 pieces, 28 with the frame: a typical turn of a conversation.
@@ -29,9 +31,7 @@ func BenchmarkEncode(b *testing.B) {
 					}
 					before := cpuTime(b)
 					for b.Loop() {
-						if _, err := e.Encode(b.Context(), texts); err != nil {
-							b.Fatal(err)
-						}
+						must.Get(e.Encode(b.Context(), texts))(b)
 					}
 					if mb := peakMemory(b); mb > 0 {
 						b.ReportMetric(mb, "resident-MB")
@@ -46,13 +46,8 @@ func BenchmarkEncode(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	dir := modelDir(b, MiniLM)
 	for b.Loop() {
-		e, err := Open(MiniLM, dir)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := e.Close(); err != nil {
-			b.Fatal(err)
-		}
+		e := must.Get(Open(MiniLM, dir))(b)
+		must.Do(b, e.Close())
 	}
 }
 
@@ -77,8 +72,6 @@ func peakMemory(tb testing.TB) float64 {
 func cpuTime(tb testing.TB) time.Duration {
 	tb.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // findModel returns the folder of the weights for tests.
@@ -69,10 +71,7 @@ func open(tb testing.TB) *Encoder {
 func openModel(tb testing.TB, m *Model) *Encoder {
 	tb.Helper()
 	modelDir(tb, m)
-	e, err := published[m]()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	e := must.Get(published[m]())(tb)
 	return assemble(e.vocab, e.weights, Config{})
 }
 
@@ -84,18 +83,12 @@ func TestBatch(t *testing.T) {
 	texts := goldenTexts(t)
 	texts = append(texts, texts...)
 	slices.Reverse(texts)
-	together, err := e.Encode(t.Context(), texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	together := must.Get(e.Encode(t.Context(), texts))(t)
 	if len(together) != len(texts) {
 		t.Fatalf("%d encodings of %d texts", len(together), len(texts))
 	}
 	for i, text := range texts {
-		alone, err := e.Encode(t.Context(), []string{text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		alone := must.Get(e.Encode(t.Context(), []string{text}))(t)
 		if !reflect.DeepEqual(alone[0], together[i]) {
 			t.Errorf("%q: alone and in a batch differ", excerpt(text))
 		}
@@ -107,10 +100,7 @@ func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	e := open(t)
 	texts := goldenTexts(t)[:24]
-	want, err := e.Encode(t.Context(), texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(e.Encode(t.Context(), texts))(t)
 	var wait sync.WaitGroup
 	for i := range 4 {
 		wait.Go(func() {
@@ -147,10 +137,7 @@ func TestAnyText(t *testing.T) {
 		strings.Repeat("lorem ipsum dolor ", 64<<10/18), strings.Repeat("a", 64<<10), strings.Repeat("漢", 64<<10/3),
 		strings.Repeat("[SEP]", 1000), "\u202eمرحبا\u202c", "ﷺ",
 	}
-	got, err := e.Encode(t.Context(), texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(e.Encode(t.Context(), texts))(t)
 	for i, g := range got {
 		if norm := dot(g.Vector, g.Vector); len(g.Vector) != Dim || !(math.Abs(norm-1) < 1e-5) {
 			t.Errorf("%q: %d numbers of square length %v", excerpt(texts[i]), len(g.Vector), norm)

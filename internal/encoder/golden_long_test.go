@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestGoldenIDs(t *testing.T) {
@@ -41,10 +43,7 @@ func TestGoldenVectors(t *testing.T) {
 				}
 				texts, want = append(texts, g.Text), append(want, g)
 			}
-			got, err := e.Encode(context.Background(), texts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(e.Encode(context.Background(), texts))(t)
 			worst := 1.0
 			for i, g := range want {
 				c := cosine(got[i].Vector, floats(nil, g.Vector))

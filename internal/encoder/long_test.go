@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The reference tokenizer's ids for the turns of LoCoMo are compared by digests
@@ -42,9 +44,7 @@ func TestLoCoMoIDs(t *testing.T) {
 			var said []struct {
 				Text string `json:"text"`
 			}
-			if err := json.Unmarshal(raw, &said); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(raw, &said))
 			sum := sha256.New()
 			for _, turn := range said {
 				for _, id := range v.tokenize(turn.Text, false).ids {
@@ -75,10 +75,7 @@ func TestKernelsAgree(t *testing.T) {
 	for _, kernel := range available() {
 		e := open(t)
 		e.kernels = kernel
-		got, err := e.Encode(t.Context(), texts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(e.Encode(t.Context(), texts))(t)
 		if want == nil {
 			want = got
 		}
@@ -94,15 +91,9 @@ func TestKernelsAgree(t *testing.T) {
 func TestOpenDamaged(t *testing.T) {
 	t.Parallel()
 	from := modelDir(t, MiniLM)
-	model, err := os.ReadFile(filepath.Join(from, MiniLM.Files[1].Name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(os.ReadFile(filepath.Join(from, MiniLM.Files[1].Name)))(t)
 	model[len(model)/2] ^= 1
-	vocab, err := os.ReadFile(filepath.Join(from, MiniLM.Files[0].Name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	vocab := must.Get(os.ReadFile(filepath.Join(from, MiniLM.Files[0].Name)))(t)
 	write := func(b []byte) func(path string) error {
 		return func(path string) error { return os.WriteFile(path, b, 0o600) }
 	}
@@ -121,9 +112,7 @@ func TestOpenDamaged(t *testing.T) {
 		"vocabulary, cut": {good, write(vocab[:len(vocab)-5]), ErrDamaged},
 	} {
 		dir := t.TempDir()
-		if err := errors.Join(c.model(filepath.Join(dir, MiniLM.Files[1].Name)), c.vocab(filepath.Join(dir, MiniLM.Files[0].Name))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(c.model(filepath.Join(dir, MiniLM.Files[1].Name)), c.vocab(filepath.Join(dir, MiniLM.Files[0].Name))))
 		e, err := Open(MiniLM, dir)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
@@ -140,10 +129,7 @@ func TestAdaptersChangeVectors(t *testing.T) {
 	const text = "Marta: we sold the farm last week, and I cried all the way home."
 	before, after, other := openModel(t, MiniLM), openModel(t, MiniLMForTalk), openModel(t, E5ForTalk)
 	vector := func(e *Encoder, text string) []float32 {
-		out, err := e.Encode(context.Background(), []string{text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(e.Encode(context.Background(), []string{text}))(t)
 		return out[0].Vector
 	}
 	if c := cosine(vector(before, text), vector(after, text)); c > 0.9999 || c < 0.3 {

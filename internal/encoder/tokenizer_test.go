@@ -7,28 +7,22 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func readJSON(tb testing.TB, path string, v any) {
 	tb.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		tb.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(path))(tb)
+	must.Do(tb, json.Unmarshal(b, v))
 }
 
 // small is a vocabulary for tests without weights.
 func small(tb testing.TB) *vocabulary {
 	tb.Helper()
-	v, err := readVocabulary(strings.Join([]string{
+	v := must.Get(readVocabulary(strings.Join([]string{
 		"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "##s", "un", "##able", "##a", "a", "b", "é", "漢", "!", "[", "##",
-	}, "\n"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}, "\n")))(tb)
 	return v
 }
 

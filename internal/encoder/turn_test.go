@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/x448/float16"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The turn keeps lengths and angles: its rows, and the columns of the projection, are orthonormal.
@@ -43,10 +45,7 @@ func TestTurnIsOrthogonal(t *testing.T) {
 func TestTurnedLanguages(t *testing.T) {
 	t.Parallel()
 	english := openModel(t, MiniLM)
-	others, err := Open(E5AsMiniLM, modelDir(t, E5))
-	if err != nil {
-		t.Fatal(err)
-	}
+	others := must.Get(Open(E5AsMiniLM, modelDir(t, E5)))(t)
 	t.Cleanup(func() { _ = others.Close() })
 	same := [][3]string{
 		{"I am allergic to peanuts.", "我对花生过敏。", "Ich bin allergisch gegen Erdnüsse."}, //nolint:misspell // German
@@ -61,10 +60,7 @@ func TestTurnedLanguages(t *testing.T) {
 			e = english
 		}
 		for _, s := range same {
-			made, err := e.Encode(t.Context(), []string{s[lang]})
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must.Get(e.Encode(t.Context(), []string{s[lang]}))(t)
 			vectors[lang] = append(vectors[lang], made[0].Vector)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // safetensors returns a file with this header and these bytes after it.
@@ -97,10 +99,7 @@ func intAt(m *matrix, in, out int) int16 {
 func TestProjection(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string][]byte{"MiniLM": miniLMProjection, "E5": e5Projection} {
-		m, err := readProjection(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(readProjection(file))(t)
 		for j := range TokenDim {
 			var square float64
 			for i := range Dim {

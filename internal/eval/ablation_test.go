@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // weighed answers with the gold turn first when the weight of words is largest, otherwise second.
@@ -48,10 +50,7 @@ func TestAblate(t *testing.T) {
 		Client: &Client{BaseURL: s.URL, Key: "k"}, Data: d, Policy: "none",
 		Loaded: []Loaded{{Collection: "c", IDs: map[string]string{"gold": "D1:1", "other": "D1:2"}}},
 	}
-	a, err := b.Ablate(t.Context(), Variant{Mode: Hybrid}, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(b.Ablate(t.Context(), Variant{Mode: Hybrid}, t.Logf))(t)
 	if a.Profile != "default" || a.Questions != 1 || len(a.Signals) != 2 || a.Whole["nDCG@10"].Mean != 1 {
 		t.Fatalf("ablation %+v, want two signals over the one question that is not apart, found first", a)
 	}

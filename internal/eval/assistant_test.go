@@ -6,25 +6,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func writeConverted(t *testing.T, name, text string) string {
 	t.Helper()
 	dir := t.TempDir()
-	f, err := os.Create(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(filepath.Join(dir, name)))(t)
 	w := gzip.NewWriter(f)
-	if _, err := w.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write([]byte(text)))(t)
+	must.Do(t, w.Close())
+	must.Do(t, f.Close())
 	return dir
 }
 
@@ -37,10 +30,7 @@ const chatFile = `{"convs":[{"id":"ann","turns":[
 
 func TestReadRealMem(t *testing.T) {
 	t.Parallel()
-	d, err := ReadRealMem(writeConverted(t, "realmem6.json.gz", chatFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(ReadRealMem(writeConverted(t, "realmem6.json.gz", chatFile)))(t)
 	c := d.Conversations[0]
 	if len(c.Turns) != 3 || c.Turns[1].Text != "Assistant: Try lavender." || c.Turns[1].Attributes["role"] != "assistant" {
 		t.Errorf("turns %+v", c.Turns)
@@ -66,10 +56,7 @@ func TestReadRealMem(t *testing.T) {
 
 func TestReadMADial(t *testing.T) {
 	t.Parallel()
-	d, err := ReadMADial(writeConverted(t, "madial_zh_dev.json.gz", strings.Replace(chatFile, `"asof":2`, `"asof":null`, 1)), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(ReadMADial(writeConverted(t, "madial_zh_dev.json.gz", strings.Replace(chatFile, `"asof":2`, `"asof":null`, 1)), true))(t)
 	q := d.Conversations[0].Questions[0]
 	if q.Before != 0 || q.Category != "x" || !d.hasDialogues() || d.Sessions || d.Name != "madial-zh" {
 		t.Errorf("%+v of %s", q, d.Name)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // fakeGateway answers with the notes, hits and contexts of a test.
@@ -92,10 +94,7 @@ func TestAskDerived(t *testing.T) {
 	hit.Provenance.Sources = []string{"m1"}
 	other := FoundNote{ID: "m2", Kind: "message", Content: "It is the second one."}
 	f := &fakeGateway{hits: []FoundNote{hit, other}}
-	rows, err := f.bench(t).AskDerived(t.Context(), Variant{Mode: Hybrid})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(f.bench(t).AskDerived(t.Context(), Variant{Mode: Hybrid}))(t)
 	if got, want := rows[0].Score, (Score{0.5, 1, 1, 15, 1}); !slices.Equal(got, want) {
 		t.Errorf("recall within 10 and 30 tokens, of the first ten, their tokens, and answer %v, want %v", got, want)
 	}
@@ -112,10 +111,7 @@ func TestAskContext(t *testing.T) {
 	t.Parallel()
 	f := &fakeGateway{tokens: 9, notes: map[string][]string{"summary": {"m2"}}}
 	b := f.bench(t)
-	rows, err := b.AskContext(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(b.AskContext(t.Context()))(t)
 	if got, want := rows[0].Score, (Score{0.5, 1, 9, 0.5, 1, 9}); !slices.Equal(got, want) {
 		t.Errorf("%v are %v, want %v", contextMetrics(b.Data.Budgets), got, want)
 	}

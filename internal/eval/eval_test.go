@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // at returns one metric of a score by name.
@@ -106,14 +108,8 @@ func TestAUROC(t *testing.T) {
 
 func TestSamples(t *testing.T) {
 	t.Parallel()
-	talk, err := SampleTalk()
-	if err != nil {
-		t.Fatal(err)
-	}
-	chat, err := SampleChat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	talk := must.Get(SampleTalk())(t)
+	chat := must.Get(SampleChat())(t)
 	for _, c := range []struct {
 		d                       *Dataset
 		turns, questions, apart int
@@ -148,10 +144,7 @@ func TestSamples(t *testing.T) {
 
 func TestPooledKeepsConversationsApart(t *testing.T) {
 	t.Parallel()
-	d, err := SampleTalk()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(SampleTalk())(t)
 	p := Pooled(d)
 	c := p.Conversations[0]
 	if len(p.Conversations) != 1 || len(c.Turns) != 48 || c.Turns[0].ID != "sample-1/D1:1" || c.Turns[0].Attributes["session"] != "sample-1/1" || c.Questions[0].Gold[0] != "sample-1/D1:3" {
@@ -173,13 +166,10 @@ func TestGoldRepairsPublishedIDs(t *testing.T) {
 
 func TestAuditReplacesEvidence(t *testing.T) {
 	t.Parallel()
-	cs, err := decodeLoCoMo(sampleTalk, []byte(`[
+	cs := must.Get(decodeLoCoMo(sampleTalk, []byte(`[
 		{"sample_id":"sample-1","qa_index":0,"evidence_audited":["D2:2"]},
 		{"sample_id":"sample-1","qa_index":1,"evidence_audited":[]},
-		{"sample_id":"other","qa_index":2,"evidence_audited":["D2:2"]}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+		{"sample_id":"other","qa_index":2,"evidence_audited":["D2:2"]}]`)))(t)
 	for i, want := range []string{"D2:2", "D1:10", "D2:10"} {
 		if got := cs[0].Questions[i].Audited; len(got) != 1 || got[0] != want {
 			t.Errorf("question %d is audited to %v, want %s", i, got, want)
@@ -209,10 +199,7 @@ func TestPublishedCounts(t *testing.T) {
 		}
 		return turns, scored, audited
 	}
-	locomo, err := ReadLoCoMo(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	locomo := must.Get(ReadLoCoMo(dir))(t)
 	turns, scored, audited := count(locomo)
 	if turns != 3889 || scored["multi-hop"] != 195 || scored["temporal"] != 223 || scored["open-domain"] != 61 || scored["single-hop"] != 585 || scored["adversarial"] != 310 {
 		t.Errorf("turns %d, scored %v; want 3889 and 195, 223, 61, 585, 310", turns, scored)
@@ -220,10 +207,7 @@ func TestPublishedCounts(t *testing.T) {
 	if audited == 0 {
 		t.Error("the audit changed no label")
 	}
-	beam, err := ReadBEAM(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	beam := must.Get(ReadBEAM(dir))(t)
 	messages, scored, _ := count(beam)
 	sum := 0
 	for _, n := range scored {

@@ -6,16 +6,14 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/eval"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 const root = "../.."
 
 func corpus(t *testing.T) []eval.Labeled {
 	t.Helper()
-	dialogues, err := eval.ReadCorpus(filepath.Join(root, eval.CorpusDir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dialogues := must.Get(eval.ReadCorpus(filepath.Join(root, eval.CorpusDir)))(t)
 	return dialogues
 }
 
@@ -30,10 +28,7 @@ func TestReviewsHold(t *testing.T) {
 		"reviewed":       {eval.ReadReviewed, 8, 128, 0, 0},
 		"contradictions": {eval.ReadContradictions, 255, 510, 124, 131},
 	} {
-		dialogues, err := set.read(filepath.Join(root, eval.ReviewsDir))
-		if err != nil {
-			t.Fatal(err)
-		}
+		dialogues := must.Get(set.read(filepath.Join(root, eval.ReviewsDir)))(t)
 		var facts, ends, traps int
 		for _, d := range dialogues {
 			facts += len(d.Facts)
@@ -117,9 +112,7 @@ func TestCorpusIsCounted(t *testing.T) {
 		Questions: []eval.LabeledQuestion{{Kind: "abstain"}, {Kind: "single", Lang: "de"}, {Kind: "past", Lang: "en"}},
 	}
 	var out strings.Builder
-	if err := eval.PrintCorpus(&out, []eval.Labeled{d}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, eval.PrintCorpus(&out, []eval.Labeled{d}))
 	for _, key := range []string{"all", "town", "en", "30 to 59 turns"} {
 		if want := "| " + key + " | 1 | 1 | 31 | 2 | 1 | 0 | 0 | 3 | 1 | 1 |\n"; !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // In two sets the gold has the meaning, in questions that name somebody; in a third it has the words, in questions that
@@ -38,15 +39,10 @@ func TestFit(t *testing.T) {
 		}
 	}
 	none := func(*Measured) string { return "" }
-	f, err := NewFitting(all, none, []string{"lexical", "late"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(NewFitting(all, none, []string{"lexical", "late"}))(t)
 	table := f.Table()
 	var out strings.Builder
-	if err := f.LeftOut(&out, &table); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.LeftOut(&out, &table))
 	for _, want := range []string{"| one | 8 | 1.000 | 1.000 | 1.000 |", "| three | 8 | 1.000 | 1.000 | 1.000 |", "| mean, each once | | 1.000 | 1.000 | 1.000 |"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
@@ -71,14 +67,8 @@ func TestFit(t *testing.T) {
 // A result is read as it was written, and a metric that fell is reported.
 func TestResults(t *testing.T) {
 	t.Parallel()
-	d, err := SampleTalk()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := References()[0].Ask(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(SampleTalk())(t)
+	rows := must.Get(References()[0].Ask(d))(t)
 	r := Summarize(d, rows, metrics(d.Budgets))
 	r.Variant, r.Embedder = "bm25", "none"
 	if r.Overall.N != 18 || r.Groups["adversarial"].N != 2 || r.AUROC == nil {

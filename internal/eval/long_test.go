@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/eval"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Figures and the head of internal/said are of the first files, and do not change when the corpus grows.
@@ -40,18 +41,12 @@ func TestFirstFilesStay(t *testing.T) {
 func TestMatcherAgreesWithJudges(t *testing.T) {
 	t.Parallel()
 	dialogues := map[string]*eval.Labeled{}
-	reviewed, err := eval.ReadReviewed(filepath.Join(root, eval.ReviewsDir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	reviewed := must.Get(eval.ReadReviewed(filepath.Join(root, eval.ReviewsDir)))(t)
 	both := slices.Concat(reviewed, corpus(t))
 	for i := range both {
 		dialogues[both[i].ID] = &both[i]
 	}
-	raw, err := os.ReadFile(filepath.Join(root, eval.ReviewsDir, "judged.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join(root, eval.ReviewsDir, "judged.jsonl")))(t)
 
 	var all, agreed, kept, judged int
 	for line := range strings.Lines(string(raw)) {
@@ -61,9 +56,7 @@ func TestMatcherAgreesWithJudges(t *testing.T) {
 			Kept     bool     `json:"kept"`
 			Derived  []string `json:"derived"`
 		}
-		if err := json.Unmarshal([]byte(line), &v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &v))
 		d := dialogues[v.Dialogue]
 		label := &d.Facts[slices.IndexFunc(d.Facts, func(l eval.Label) bool { return l.Number == v.Fact })]
 		m := eval.NewMatcher(d)

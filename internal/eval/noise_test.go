@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The first stage keeps the hits whose vectors are near enough, in their order.
@@ -31,10 +33,7 @@ func TestMeasureFloors(t *testing.T) {
 	defer s.Close()
 	loaded := Loaded{Collection: "c", IDs: map[string]string{"gold": "D1:1", "near": "D1:2", "far": "D1:3"}}
 	own := []Question{{Text: "what is asked", Gold: []string{"D1:1"}}, {Text: "without evidence"}}
-	got, err := MeasureFloors(t.Context(), &Client{BaseURL: s.URL, Key: "k"}, loaded, own, []string{"something else"}, []float64{0.1, 0.4, 0.6})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(MeasureFloors(t.Context(), &Client{BaseURL: s.URL, Key: "k"}, loaded, own, []string{"something else"}, []float64{0.1, 0.4, 0.6}))(t)
 	for i, want := range []Noise{
 		{Questions: 1, Foreign: 1, Recall: 1, FalseHits: 0.2, FalseAnswers: 1},
 		{Questions: 1, Foreign: 1, Recall: 1, FalseHits: 0.1, FalseAnswers: 1},

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The oracle's answers follow from the request alone.
@@ -36,16 +38,13 @@ func TestOracle(t *testing.T) {
 		"no answer":           {documents + searched("the mill", 2, "Page 2 of 2: x"), `send_message {"message":"I do not know."}`},
 	} {
 		body := `{"tools":[{}],"messages":[{"role":"system","content":"x"},` + c.messages + `]}`
-		resp, err := http.Post(s.URL+"/v1/chat/completions", "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Get(http.Post(s.URL+"/v1/chat/completions", "application/json", strings.NewReader(body)))(t)
 		var answer struct {
 			Choices []struct {
 				Message chatMessage `json:"message"`
 			} `json:"choices"`
 		}
-		err = json.NewDecoder(resp.Body).Decode(&answer)
+		err := json.NewDecoder(resp.Body).Decode(&answer)
 		_ = resp.Body.Close()
 		if err != nil || len(answer.Choices) != 1 || len(answer.Choices[0].Message.ToolCalls) != 1 {
 			t.Fatalf("%s: %v %v", name, answer, err)

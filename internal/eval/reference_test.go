@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // dataDir returns the folder of published data. Without it the test is skipped: the license of the
@@ -29,10 +31,7 @@ type published struct {
 
 func TestReferencesLoCoMo(t *testing.T) {
 	t.Parallel()
-	d, err := ReadLoCoMo(dataDir(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(ReadLoCoMo(dataDir(t)))(t)
 	ms := []string{"recall@5", "recall@10", "recall@20", "recall@50", "all@10", "MRR", "nDCG@10", "recall@500t", "recall@1000t", "recall@2000t", "cost@10", "answer@10"}
 	checkPublished(t, d, []published{
 		{"BM25, A", 0.5001e-4, ms, []float64{0.4497, 0.5242, 0.5944, 0.6949, 0.4765, 0.3841, 0.3957, 0.5246, 0.5969, 0.6732, 0.0187, 0.6252}},
@@ -51,10 +50,7 @@ func TestReferencesLoCoMo(t *testing.T) {
 
 func TestReferencesBEAM(t *testing.T) {
 	t.Parallel()
-	d, err := ReadBEAM(dataDir(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(ReadBEAM(dataDir(t)))(t)
 	ms := []string{"recall@5", "recall@10", "recall@20", "recall@50", "MRR", "nDCG@10", "cost@10", "recall@2000t", "recall@8000t"}
 	checkPublished(t, d, []published{
 		{"BM25, A", 0.5001e-4, ms, []float64{0.3444, 0.4191, 0.4778, 0.5962, 0.3905, 0.3352, 0.0522, 0.2972, 0.4304}},
@@ -68,10 +64,7 @@ func checkPublished(t *testing.T, d *Dataset, table []published) {
 	names := metrics(d.Budgets)
 	for _, p := range table {
 		i := slices.IndexFunc(References(), func(r Reference) bool { return r.Name == p.scorer })
-		rows, err := References()[i].Ask(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must.Get(References()[i].Ask(d))(t)
 		for j, m := range p.metrics {
 			got := mean(column(rows, slices.Index(names, m), func(r *Row) bool { return r.Question.Category != d.Apart }))
 			if math.Abs(got-p.want[j]) > p.within {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // messageGateway is a gateway that derives a fact from each request with messages.
@@ -68,10 +70,7 @@ func TestOpenTalk(t *testing.T) {
 	}
 	d := &Dataset{Name: "x", Conversations: []Conversation{{ID: "c", Turns: turns}}}
 	c := &Client{BaseURL: s.URL, Key: "k"}
-	b, err := OpenTalk(t.Context(), c, d, "p-", System{Name: "mem0", Policy: "mem0", Step: true}, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(OpenTalk(t.Context(), c, d, "p-", System{Name: "mem0", Policy: "mem0", Step: true}, t.Logf))(t)
 	var sizes []int
 	for _, r := range g.requests {
 		sizes = append(sizes, len(r))
@@ -98,9 +97,7 @@ func TestPrintStored(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	r := &Result{Track: "derived-mem0", Loading: 12.4, Stored: &Stored{Conversations: 2, Messages: 9, Derived: map[string]int{"summary": 1, "fact": 4}, Tokens: 50, Raw: 200}}
-	if err := PrintStored(&b, []*Result{{Track: "locomo"}, r, r}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, PrintStored(&b, []*Result{{Track: "locomo"}, r, r}))
 	if want := "| derived-mem0 | 5 | fact 4, summary 1 | 50 | 0.250 | 25 | 12 |\n"; !strings.HasSuffix(b.String(), want) || strings.Count(b.String(), "derived-mem0") != 1 {
 		t.Errorf("printed\n%s", b.String())
 	}

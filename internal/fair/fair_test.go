@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // drain takes n items and returns their values; with keep, their slots are not returned.
@@ -239,10 +241,7 @@ func TestGateAdmitsByTurn(t *testing.T) {
 		g := NewGate(1, 0)
 		var log []string
 		flood := uuid.New()
-		leave, err := g.Enter(t.Context(), flood, Foreground)
-		if err != nil {
-			t.Fatal(err)
-		}
+		leave := must.Get(g.Enter(t.Context(), flood, Foreground))(t)
 		queueUp(t, g, flood, Foreground, 4, "flood", &log)
 		queueUp(t, g, uuid.New(), Foreground, 2, "other", &log)
 		leave()
@@ -259,10 +258,7 @@ func TestGateClasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(1, 0)
 		var log []string
-		leave, err := g.Enter(t.Context(), uuid.New(), Background)
-		if err != nil {
-			t.Fatal(err)
-		}
+		leave := must.Get(g.Enter(t.Context(), uuid.New(), Background))(t)
 		queueUp(t, g, uuid.New(), Background, 2, "job", &log)
 		queueUp(t, g, uuid.New(), Foreground, 9, "caller", &log)
 		leave()
@@ -281,10 +277,7 @@ func TestGateOthersWait(t *testing.T) {
 		g := NewGate(1, 0)
 		var log []string
 		flood, other := uuid.New(), uuid.New()
-		leave, err := g.Enter(t.Context(), flood, Foreground)
-		if err != nil {
-			t.Fatal(err)
-		}
+		leave := must.Get(g.Enter(t.Context(), flood, Foreground))(t)
 		queueUp(t, g, flood, Foreground, 3, "flood", &log)
 		queueUp(t, g, other, Background, 1, "job", &log)
 		if g.OthersWait(flood) {
@@ -304,10 +297,7 @@ func TestGateCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(1, 0)
 		tenant := uuid.New()
-		leave, err := g.Enter(t.Context(), tenant, Foreground)
-		if err != nil {
-			t.Fatal(err)
-		}
+		leave := must.Get(g.Enter(t.Context(), tenant, Foreground))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error, 1)
 		go func() {
@@ -327,10 +317,7 @@ func TestGateCanceled(t *testing.T) {
 		}
 		leave()
 		for range 3 {
-			again, err := g.Enter(t.Context(), tenant, Foreground)
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := must.Get(g.Enter(t.Context(), tenant, Foreground))(t)
 			again()
 		}
 	})
@@ -384,10 +371,7 @@ func TestGateUnderLoad(t *testing.T) {
 	g := NewGate(size, share)
 	tenants := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
 	for _, id := range tenants { // none is alone
-		leave, err := g.Enter(t.Context(), id, Foreground)
-		if err != nil {
-			t.Fatal(err)
-		}
+		leave := must.Get(g.Enter(t.Context(), id, Foreground))(t)
 		leave()
 	}
 	var mu sync.Mutex

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 var record = Record{
@@ -309,10 +310,7 @@ func TestRoundTripAndDuality(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		e := exprs(3).Draw(t, "expr")
-		raw, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(json.Marshal(e))(t)
 		back, err := Parse(raw)
 		if err != nil {
 			t.Fatalf("%s: %v", raw, err)
@@ -364,10 +362,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		e.Match(&record)
-		again, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(json.Marshal(e))(t)
 		back, err := Parse(again)
 		if err != nil || !reflect.DeepEqual(e, back) {
 			t.Fatalf("%q -> %s: %v", raw, again, err)

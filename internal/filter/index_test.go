@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A long list of values matches what a search of the list matches.
@@ -59,15 +61,9 @@ func TestParsedListsHaveSets(t *testing.T) {
 	for i := range values {
 		values[i] = fmt.Sprintf("v%d", i)
 	}
-	raw, err := json.Marshal(values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(values))(t)
 	leaf := `{"field":"category","op":"in","value":` + string(raw) + `}`
-	expr, err := Parse([]byte(`{"or":[` + strings.TrimSuffix(strings.Repeat(leaf+",", MaxLeaves), ",") + `]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expr := must.Get(Parse([]byte(`{"or":[` + strings.TrimSuffix(strings.Repeat(leaf+",", MaxLeaves), ",") + `]}`)))(t)
 	leaves := expr.(Or)
 	if len(leaves) != MaxLeaves {
 		t.Fatal(len(leaves))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // shape is a kind of collection, by what its notes are made of.
@@ -78,23 +79,16 @@ func (s shape) load(tb testing.TB) (l *Layer, held int64) {
 	tb.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	before := heap()
-	l, err := NewLayer(Config{Dimensions: s.dimensions})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	l = must.Get(NewLayer(Config{Dimensions: s.dimensions}))(tb)
 	batch := make([]Row, 0, 2_000)
 	for i := range s.notes * s.versions {
 		if batch = append(batch, s.row(r, i%s.notes, i/s.notes)); len(batch) == cap(batch) || i == s.notes*s.versions-1 {
-			if err := l.Apply(l.Revision(), batch[len(batch)-1].From, batch); err != nil {
-				tb.Fatal(err)
-			}
+			must.Do(tb, l.Apply(l.Revision(), batch[len(batch)-1].From, batch))
 			clear(batch)
 			batch = batch[:0]
 		}
 	}
-	if _, err := Open([]Bound{{l, l.Revision()}}); err != nil {
-		tb.Fatal(err)
-	}
+	must.Get(Open([]Bound{{l, l.Revision()}}))(tb)
 	return l, heap() - before
 }
 

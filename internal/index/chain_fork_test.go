@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestForksShareTheChain: forks that have written nothing use the chain of their base. One that has extends it, and gets what it
@@ -24,10 +25,7 @@ func TestForksShareTheChain(t *testing.T) {
 	}
 	mustApply(t, base, 1, rows...)
 	fork := func(rows ...Row) *Layer {
-		l, err := NewLayer(Config{Dimensions: 2, Start: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(NewLayer(Config{Dimensions: 2, Start: 1}))(t)
 		for i := range rows {
 			rows[i].From = 2
 		}
@@ -39,10 +37,7 @@ func TestForksShareTheChain(t *testing.T) {
 		for _, l := range layers {
 			bounds = append(bounds, Bound{l, l.Revision()})
 		}
-		v, err := Open(bounds)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(Open(bounds))(t)
 		return v
 	}
 	shared := open(base).sessionChain()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // lively writes to a fork over a base of some notes and opens a view after every write: notes are
@@ -39,10 +40,7 @@ func lively(tb testing.TB, notes, writes int, opened func(v *View)) {
 		rows[i] = row(i, 1)
 	}
 	mustApply(tb, base, 1, rows...)
-	fork, err := NewLayer(Config{Dimensions: 8, Start: 1})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	fork := must.Get(NewLayer(Config{Dimensions: 8, Start: 1}))(tb)
 	var pending []Row
 	for range writes {
 		at := fork.Revision() + 1
@@ -62,10 +60,7 @@ func lively(tb testing.TB, notes, writes int, opened func(v *View)) {
 		if w := batch[0]; w.Vector == nil && !w.Tombstone {
 			pending = append(pending, w)
 		}
-		v, err := Open([]Bound{{fork, at}, {base, 1}})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		v := must.Get(Open([]Bound{{fork, at}, {base, 1}}))(tb)
 		opened(v)
 	}
 }
@@ -110,10 +105,7 @@ func TestExtendedVisibilityEqualsRebuilt(t *testing.T) {
 			went.passages != fresh.passages || went.length != fresh.length || went.terms != fresh.terms || went.held != fresh.held {
 			t.Fatalf("at %d: %+v, rebuilt %+v", v.stack.bounds[0], went, fresh)
 		}
-		again, err := Open([]Bound{{v.stack.source[0].Value(), v.stack.bounds[0]}, {v.stack.source[1].Value(), 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(Open([]Bound{{v.stack.source[0].Value(), v.stack.bounds[0]}, {v.stack.source[1].Value(), 1}}))(t)
 		n, mean := v.Sessions()
 		if m, other := again.Sessions(); n != m || mean != other || v.notes != again.notes {
 			t.Fatalf("%d sessions of %v, rebuilt %d of %v", n, mean, m, other)

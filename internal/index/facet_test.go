@@ -6,24 +6,17 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func layerOf(t *testing.T, rows ...Row) *View {
 	t.Helper()
-	l, err := NewLayer(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(NewLayer(Config{}))(t)
 	for i := range rows {
 		rows[i].Note, rows[i].From = ID{15: byte(i), 14: byte(i >> 8)}, int64(i+1)
 	}
-	if err := l.Apply(0, int64(len(rows)), rows); err != nil {
-		t.Fatal(err)
-	}
-	v, err := Open([]Bound{{l, int64(len(rows))}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Apply(0, int64(len(rows)), rows))
+	v := must.Get(Open([]Bound{{l, int64(len(rows))}}))(t)
 	return v
 }
 

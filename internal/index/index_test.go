@@ -12,34 +12,24 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func newTestLayer(tb testing.TB, dims int) *Layer {
 	tb.Helper()
-	l, err := NewLayer(Config{Dimensions: dims})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	l := must.Get(NewLayer(Config{Dimensions: dims}))(tb)
 	return l
 }
 
 func mustApply(tb testing.TB, l *Layer, upTo int64, rows ...Row) {
 	tb.Helper()
-	if err := l.Apply(l.Revision(), upTo, rows); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, l.Apply(l.Revision(), upTo, rows))
 }
 
 func mustQuery(tb testing.TB, words string, vector []float32, bounds ...Bound) (*View, *Query) {
 	tb.Helper()
-	v, err := Open(bounds)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	q, err := v.Query(words, vector)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	v := must.Get(Open(bounds))(tb)
+	q := must.Get(v.Query(words, vector))(tb)
 	return v, q
 }
 
@@ -119,10 +109,7 @@ func TestVectorIsRefused(t *testing.T) {
 		if name != "empty" && !fault.Is(err, fault.Invalid) || name == "empty" && err == nil {
 			t.Errorf("%s: stored, %v", name, err)
 		}
-		view, oerr := Open([]Bound{{l, 0}})
-		if oerr != nil {
-			t.Fatal(oerr)
-		}
+		view := must.Get(Open([]Bound{{l, 0}}))(t)
 		if _, err := view.Query("", v); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: asked, %v", name, err)
 		}
@@ -173,10 +160,7 @@ func TestForkIsolation(t *testing.T) {
 	t.Parallel()
 	base := newTestLayer(t, 0)
 	mustApply(t, base, 1, Row{Note: noteID(1), From: 1, Content: "kiln"}, Row{Note: noteID(2), From: 1, Content: "kiln river"})
-	fork, err := NewLayer(Config{Start: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fork := must.Get(NewLayer(Config{Start: 1}))(t)
 	_, before := mustQuery(t, "kiln river", nil, Bound{base, 1})
 	_, same := mustQuery(t, "kiln river", nil, Bound{fork, 1}, Bound{base, 1})
 	if a, b := before.Lexical(nil, 5), same.Lexical(nil, 5); !slices.EqualFunc(a, b, func(x, y Hit) bool { return x.Note == y.Note && x.Score == y.Score }) {
@@ -259,10 +243,7 @@ func TestReadersWithAWriter(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	random := func() []float32 { return []float32{r.Float32() + 0.1, r.Float32(), r.Float32(), r.Float32()} }
 	mustApply(t, base, 1, Row{Note: noteID(1), From: 1, Content: "kiln", Vector: random()})
-	fork, err := NewLayer(Config{Dimensions: 4, Start: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fork := must.Get(NewLayer(Config{Dimensions: 4, Start: 1}))(t)
 	const writes = 300
 	var wg sync.WaitGroup
 	done := make(chan struct{})
@@ -341,10 +322,7 @@ func TestLargeForkRanksLikeItsCopy(t *testing.T) {
 	now := map[ID]Row{}
 	bounds, at := []Bound(nil), int64(0)
 	for _, notes := range []int{4950, 100, 60} {
-		l, err := NewLayer(Config{Dimensions: 8, Start: at})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(NewLayer(Config{Dimensions: 8, Start: at}))(t)
 		for range notes {
 			n := r.IntN(5000)
 			if len(bounds) == 0 {

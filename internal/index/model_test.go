@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 const testDims = 12
@@ -204,10 +205,7 @@ func check(t *rapid.T, bounds []modelBound) {
 	for _, b := range bounds {
 		stacked = append(stacked, Bound{b.m.layer, b.at})
 	}
-	view, err := Open(stacked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := must.Get(Open(stacked))(t)
 	rows := visible(bounds)
 	if view.Len() != len(rows) {
 		t.Fatalf("%d notes visible, want %d", view.Len(), len(rows))
@@ -220,27 +218,16 @@ func check(t *rapid.T, bounds []modelBound) {
 		copied = append(copied, r.Row)
 		top = max(top, r.From)
 	}
-	if err := clone.layer.Apply(0, top, copied); err != nil {
-		t.Fatal(err)
-	}
-	twin, err := Open([]Bound{{clone.layer, top}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, clone.layer.Apply(0, top, copied))
+	twin := must.Get(Open([]Bound{{clone.layer, top}}))(t)
 	words, vec := genText.Draw(t, "query"), genVec.Draw(t, "query vector")
 	k := rapid.IntRange(0, 14).Draw(t, "k")
 	var keep filter.Expr
 	if rapid.Bool().Draw(t, "filtered") {
 		keep = &filter.Leaf{Field: filter.Kind, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: "fact"}}}
 	}
-	q, err := view.Query(words, vec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q2, err := twin.Query(words, vec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(view.Query(words, vec))(t)
+	q2 := must.Get(twin.Query(words, vec))(t)
 	lex, dense := q.Lexical(view.Select(keep), k), q.Vector(view.Select(keep), k)
 	if err := sameHits(lex, naiveLexical(rows, words, keep, k)); err != nil {
 		t.Fatalf("lexical %q: %v", words, err)
@@ -316,9 +303,7 @@ func TestAgainstModel(t *testing.T) {
 		forkAt := []int64{0}
 		floor := int64(0) // bounds below were compacted away
 		feed := func(m *model, rows []Row) {
-			if err := m.layer.Apply(m.layer.Revision(), m.head, rows); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, m.layer.Apply(m.layer.Revision(), m.head, rows))
 		}
 		open := func() {
 			// The near end at a random revision; each farther one at most at its fork point.

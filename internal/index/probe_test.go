@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/x448/float16"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A probe returns the cosines that an index computes, to the last bit.
@@ -18,10 +20,7 @@ func TestProbe(t *testing.T) {
 			for i := range v {
 				v[i] = float32(rng.NormFloat64())
 			}
-			v, err := Round(v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v = must.Get(Round(v))(t)
 			return v
 		}
 		stored := func(v []float32) (b []byte) {
@@ -31,20 +30,11 @@ func TestProbe(t *testing.T) {
 			return b
 		}
 		a := draw()
-		p, err := NewProbe(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(NewProbe(a))(t)
 		for range 20 {
 			b := draw()
-			x, err := pack(a)
-			if err != nil {
-				t.Fatal(err)
-			}
-			y, err := pack(b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must.Get(pack(a))(t)
+			y := must.Get(pack(b))(t)
 			if got, ok := p.Cosine(stored(b)); !ok || got != cosine(&x, &y) {
 				t.Errorf("%d dimensions: %v, %t, the index has %v", n, got, ok, cosine(&x, &y))
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // drawnFilter returns a filter of a few conditions, some of which recur.
@@ -66,10 +67,7 @@ func TestSelectIsMatch(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 3))
 	base := newTestLayer(t, 0)
-	fork, err := NewLayer(Config{Start: 40})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fork := must.Get(NewLayer(Config{Start: 40}))(t)
 	for at := int64(1); at <= 60; at++ {
 		l, bounds := base, []Bound{{base, at}}
 		if at > 40 {
@@ -79,10 +77,7 @@ func TestSelectIsMatch(t *testing.T) {
 		if at%20 == 0 {
 			base.Compact(min(at, 40), at)
 		}
-		v, err := Open(bounds)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(Open(bounds))(t)
 		for range 40 {
 			e := drawnFilter(r, 2)
 			want := selected(v, v.SelectFunc(func(_ ID, _ int64, rec *filter.Record) bool { return e.Match(rec) }))
@@ -113,10 +108,7 @@ func TestSelectComparesOnce(t *testing.T) {
 		&filter.Leaf{Field: filter.Attributes, Path: []string{"gone"}, Op: filter.Exists, Want: true},
 	}
 	compare := func(at int64, sel func(*View) *Selection) int {
-		v, err := Open([]Bound{{l, at}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(Open([]Bound{{l, at}}))(t)
 		return sel(v).Compared
 	}
 	policy := func(v *View) *Selection { return v.Select(e) }

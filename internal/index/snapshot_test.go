@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/filter"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 const snapshotDim = 40 // padded to 64
@@ -76,27 +77,19 @@ func snapshotRows(r *rand.Rand, from, n int) (rows []Row) {
 
 func newSnapshotLayer(t *testing.T) *Layer {
 	t.Helper()
-	l, err := NewLayer(Config{Dimensions: snapshotDim})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(NewLayer(Config{Dimensions: snapshotDim}))(t)
 	return l
 }
 
 func applyRows(t *testing.T, l *Layer, rows []Row) {
 	t.Helper()
-	if err := l.Apply(l.Revision(), rows[len(rows)-1].From, rows); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Apply(l.Revision(), rows[len(rows)-1].From, rows))
 }
 
 func written(t *testing.T, l *Layer) (Written, []byte) {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := l.WriteSnapshot(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(l.WriteSnapshot(&b))(t)
 	// A mapped file begins at a page; the sections are aligned to that.
 	return w, append(make([]byte, 0, b.Len()), b.Bytes()...)
 }
@@ -105,19 +98,13 @@ func written(t *testing.T, l *Layer) (Written, []byte) {
 func answers(t *testing.T, l *Layer, r *rand.Rand) (out []any) {
 	t.Helper()
 	for _, bound := range []int64{l.Revision(), l.Revision() / 2, 3} {
-		v, err := Open([]Bound{{l, bound}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(Open([]Bound{{l, bound}}))(t)
 		for _, words := range []string{"tide in the harbor", "what did Lisbon write in winter?", "東京", "bread on January 3"} {
 			vector := make([]float32, snapshotDim)
 			for i := range vector {
 				vector[i] = float32(r.NormFloat64())
 			}
-			q, err := v.Query(words, vector)
-			if err != nil {
-				t.Fatal(err)
-			}
+			q := must.Get(v.Query(words, vector))(t)
 			sel := v.Select(nil)
 			tokens := []Token{{Word: "tide"}, {Word: "harbor"}}
 			for i := range tokens {
@@ -153,9 +140,7 @@ func TestSnapshotAnswersAlike(t *testing.T) {
 		t.Errorf("written is %+v", w)
 	}
 	again := newSnapshotLayer(t)
-	if err := again.ReadSnapshot(data, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, again.ReadSnapshot(data, nil))
 	if again.Revision() != l.Revision() || again.Rows() != l.Rows() || again.Ended() != l.Ended() {
 		t.Errorf("at %d with %d rows, want %d with %d", again.Revision(), again.Rows(), l.Revision(), l.Rows())
 	}
@@ -163,19 +148,11 @@ func TestSnapshotAnswersAlike(t *testing.T) {
 		t.Error("written again, the snapshot differs")
 	}
 	sameAnswers(t, "after reading", l, again)
-	if err := l.UseSnapshot(w, data, "owner"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.UseSnapshot(w, data, "owner"))
 	sameAnswers(t, "with its vectors in the snapshot", l, again)
-	v, err := Open([]Bound{{l, l.Revision()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(Open([]Bound{{l, l.Revision()}}))(t)
 	nearest := func() []Hit {
-		q, err := v.Query("", rows[0].Vector)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(v.Query("", rows[0].Vector))(t)
 		return q.Vector(nil, 20)
 	}
 	before := nearest()
@@ -196,9 +173,7 @@ func TestSnapshotAnswersAlike(t *testing.T) {
 	}
 	sameAnswers(t, "after compaction", l, again)
 	// What was written before rows were dropped is not used.
-	if err := l.UseSnapshot(w, data, "owner"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.UseSnapshot(w, data, "owner"))
 	sameAnswers(t, "with an old snapshot", l, again)
 }
 
@@ -211,24 +186,18 @@ func TestSnapshotFreesMemory(t *testing.T) {
 	w, data := written(t, l)
 	// Bytes of another process, which has dropped rows and is at the same revision.
 	other := newSnapshotLayer(t)
-	if err := other.ReadSnapshot(data, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, other.ReadSnapshot(data, nil))
 	other.Compact(other.Revision())
 	if _, foreign := written(t, other); l.UseSnapshot(w, foreign, "owner") != nil || l.Bytes() != before {
 		t.Errorf("the snapshot of another layer is used: %d bytes, before %d", l.Bytes(), before)
 	}
-	if err := l.UseSnapshot(w, data, "owner"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.UseSnapshot(w, data, "owner"))
 	blocks := int64(7) // the last one too, which is not full
 	if freed := before - l.Bytes(); freed < blocks*blockRows*3*64 {
 		t.Errorf("%d bytes of %d are freed", freed, before)
 	}
 	again := newSnapshotLayer(t)
-	if err := again.ReadSnapshot(data, "owner"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, again.ReadSnapshot(data, "owner"))
 	if a, b := again.Bytes(), l.Bytes(); a > b {
 		t.Errorf("%d bytes after reading, %d before", a, b)
 	}
@@ -246,9 +215,7 @@ func TestStoredTerms(t *testing.T) {
 	applyRows(t, l, rows)
 	_, data := written(t, l)
 	again := newSnapshotLayer(t)
-	if err := again.ReadSnapshot(data, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, again.ReadSnapshot(data, nil))
 	own, stored := l.data.Load().terms, again.data.Load().terms
 	if got := len(stored.stored.at); got < 4 || len(stored.own) != 0 {
 		t.Errorf("%d places, %d terms on the heap", got, len(stored.own))
@@ -279,9 +246,7 @@ func TestSnapshotWithoutTokens(t *testing.T) {
 	l, again := newSnapshotLayer(t), newSnapshotLayer(t)
 	applyRows(t, l, rows[:300])
 	_, data := written(t, l)
-	if err := again.ReadSnapshot(data, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, again.ReadSnapshot(data, nil))
 	for i, b := range again.data.Load().blocks {
 		if b.tokens != nil {
 			t.Errorf("block %d has %d places", i, len(b.tokens))
@@ -313,10 +278,7 @@ func TestDamagedSnapshots(t *testing.T) {
 	for n := 0; n < len(data); n += 1 + n/3 {
 		refused(fmt.Sprintf("cut off at %d of %d", n, len(data)), data[:n])
 	}
-	s, err := openSnapshot(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(openSnapshot(data))(t)
 	for i, section := range s.section {
 		if len(section) == 0 {
 			t.Errorf("section %d is empty", i)
@@ -331,19 +293,14 @@ func TestDamagedSnapshots(t *testing.T) {
 	f, w := l.freeze(), &snapshotWriter{to: bufio.NewWriter(&b), numbers: map[string]uint32{}}
 	f.hides = f.hides[1:]
 	f.write(w)
-	if err := w.finish(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.finish())
 	refused("a row of a note that is not held", b.Bytes())
 	for at := len(data) - snapshotFloor; at < len(data); at += 5 {
 		bad := bytes.Clone(data)
 		bad[at] ^= 1
 		refused(fmt.Sprintf("a bit of the end differs, at %d", at), bad)
 	}
-	other, err := NewLayer(Config{Dimensions: snapshotDim - 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(NewLayer(Config{Dimensions: snapshotDim - 1}))(t)
 	if err := other.ReadSnapshot(data, nil); !errors.Is(err, ErrSnapshot) {
 		t.Errorf("other dimensions: error is %v", err)
 	}
@@ -354,21 +311,14 @@ func TestDamagedSnapshots(t *testing.T) {
 
 // Bytes whose checksums are right, but which no layer has written, are refused without a panic.
 func FuzzSnapshot(f *testing.F) {
-	l, err := NewLayer(Config{Dimensions: 4})
-	if err != nil {
-		f.Fatal(err)
-	}
+	l := must.Get(NewLayer(Config{Dimensions: 4}))(f)
 	rows := []Row{
 		{Note: ID{1}, From: 1, Content: "tides", Vector: []float32{1, 2, 3, 4}, Record: filter.Record{Attributes: map[string]any{"session": "s"}}},
 		{Note: ID{2}, From: 2, Content: "rivers", Vector: []float32{4, 3, 2, 1}, Tokens: make([]byte, TokenDim)},
 	}
-	if err := l.Apply(0, 2, rows); err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, l.Apply(0, 2, rows))
 	var b bytes.Buffer
-	if _, err := l.WriteSnapshot(&b); err != nil {
-		f.Fatal(err)
-	}
+	must.Get(l.WriteSnapshot(&b))(f)
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := openSnapshot(data)

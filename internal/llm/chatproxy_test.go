@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func newChatProxy(t *testing.T, srv *llmtest.Server, d llm.Deps, set func(*llm.Config)) *llm.ChatProxy {
@@ -31,10 +32,7 @@ func newChatProxy(t *testing.T, srv *llmtest.Server, d llm.Deps, set func(*llm.C
 		set(&cfg)
 	}
 	d.Clock = time.Now
-	proxy, err := llm.NewChatProxy(d, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxy := must.Get(llm.NewChatProxy(d, cfg))(t)
 	return proxy
 }
 
@@ -154,13 +152,8 @@ func TestTalkStreamsEnd(t *testing.T) {
 	patient := newChatProxy(t, srv, llm.Deps{}, nil)
 	srv.Script("", llmtest.Paced(10*time.Millisecond, llmtest.Text(strings.Repeat("word ", 1000))))
 	ctx, cancel := context.WithCancel(t.Context())
-	resp, err := patient.Send(ctx, grant.Scope(uuid.New(), uuid.Nil, "test"), chat.Request{Body: []byte(helloStream), Stream: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := resp.Body.Read(make([]byte, 100)); err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(patient.Send(ctx, grant.Scope(uuid.New(), uuid.Nil, "test"), chat.Request{Body: []byte(helloStream), Stream: true}))(t)
+	must.Get(resp.Body.Read(make([]byte, 100)))(t)
 	cancel()
 	if _, err := io.ReadAll(resp.Body); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)

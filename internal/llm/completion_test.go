@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C005, C071, C296, C320: the request has schema, temperature, token limit and the word JSON, and the
@@ -34,10 +35,7 @@ func TestAsk_C071(t *testing.T) {
 				f.cfg.APIKey, f.cfg.BaseURL = "", f.srv.OllamaURL()
 			}
 			f.srv.Script("analyze", llmtest.JSON(goodAnalysis))
-			a, err := f.model(t).Ask(t.Context(), f.scope, analyzeCall())
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(f.model(t).Ask(t.Context(), f.scope, analyzeCall()))(t)
 			if got := keywordsOf(t, a); !slices.Equal(got, goodAnalysis.Keywords) {
 				t.Errorf("keywords %q", got)
 			}
@@ -100,10 +98,7 @@ func TestDefaultsOfACall(t *testing.T) {
 
 func mustAsk(t *testing.T, m memory.Model, s tenant.Scope, c memory.Call) memory.Answer {
 	t.Helper()
-	a, err := m.Ask(t.Context(), s, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(m.Ask(t.Context(), s, c))(t)
 	return a
 }
 

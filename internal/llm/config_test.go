@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C070, C071: the error of an unknown name lists the valid ones, a missing key is reported at start,
@@ -85,13 +86,9 @@ func TestEmbedKeyStaysHome(t *testing.T) {
 	f := setup(t)
 	f.cfg.BaseURL = "https://models.example.org/v1"
 	f.cfg.EmbedBaseURL = f.srv.URL()
-	if _, err := f.embedder(t).Embed(t.Context(), f.scope, []string{"a"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.embedder(t).Embed(t.Context(), f.scope, []string{"a"}))(t)
 	f.cfg.EmbedAPIKey = "another"
-	if _, err := f.embedder(t).Embed(t.Context(), f.scope, []string{"b"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.embedder(t).Embed(t.Context(), f.scope, []string{"b"}))(t)
 	r := f.srv.Requests()
 	if r[0].Key != "" || r[1].Key != "another" {
 		t.Errorf("keys %q, %q", r[0].Key, r[1].Key)

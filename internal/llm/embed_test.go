@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func (f *fixture) embedder(t *testing.T) *llm.Embedding {
@@ -25,10 +26,7 @@ func (f *fixture) embedder(t *testing.T) *llm.Embedding {
 		f.cfg.EmbedModel, f.cfg.EmbedDim = "fake-embed", 8
 	}
 	f.srv.EmbedDim(max(f.cfg.EmbedDim, 8))
-	e, err := llm.NewEmbedding(f.deps, f.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(llm.NewEmbedding(f.deps, f.cfg))(t)
 	return e
 }
 
@@ -41,10 +39,7 @@ func TestEmbed(t *testing.T) {
 		t.Errorf("%s %d %v", e.Name(), e.Dim(), e.Fast())
 	}
 	texts := []string{"bees", "  ", "frost", strings.Repeat("ж", 40), "straw"}
-	got, err := e.Embed(t.Context(), f.scope, texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(e.Embed(t.Context(), f.scope, texts))(t)
 	if len(got) != 5 || f.srv.Calls(llmtest.Embed) != 3 {
 		t.Fatalf("%d vectors from %d requests", len(got), f.srv.Calls(llmtest.Embed))
 	}
@@ -73,9 +68,7 @@ func TestEmbedDimensions(t *testing.T) {
 	f := setup(t)
 	f.cfg.EmbedModel, f.cfg.EmbedDim = "text-embedding-3-small", 256
 	e := f.embedder(t)
-	if _, err := e.Embed(t.Context(), f.scope, []string{"a"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(e.Embed(t.Context(), f.scope, []string{"a"}))(t)
 	if d := f.srv.RequestsOf(llmtest.Embed)[0].Dimensions; d != 256 || e.Name() != "text-embedding-3-small@256" {
 		t.Errorf("asked for %d as %s", d, e.Name())
 	}
@@ -144,10 +137,7 @@ func TestCache_C302(t *testing.T) {
 	c := llm.NewCached(e, 3)
 	embed := func(s tenant.Scope, texts ...string) []memory.Embedding {
 		t.Helper()
-		v, err := c.Embed(t.Context(), s, texts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(c.Embed(t.Context(), s, texts))(t)
 		return v
 	}
 	first := embed(f.scope, "a", "b", "a")
@@ -200,10 +190,7 @@ func TestRegistry(t *testing.T) {
 	f.cfg.EmbedProvider, f.cfg.EmbedModel, f.cfg.EmbedDim = llm.ProviderOllama, "", 0
 	f.cfg.EmbedBaseURL = f.srv.OllamaURL()
 	f.srv.EmbedDim(384)
-	r, err := llm.NewRegistry(f.deps, f.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(llm.NewRegistry(f.deps, f.cfg))(t)
 	if want := []string{llm.LocalName, "all-minilm@384", llm.HashName, llm.TalkName, llm.ByLanguageName, llm.MultilingualName}; !slices.Equal(r.Names(), want) || r.Default().Name() != want[1] {
 		t.Errorf("%q, default %s", r.Names(), r.Default().Name())
 	}
@@ -242,10 +229,7 @@ func TestHashGolden(t *testing.T) {
 		"我昨天和 Anna 一起去 München 公园":                                  "30009a63c2ff5069 3:0.045418 38:0.151394 71:-0.302787",
 		"what is it": "83737fda92bbf155 22:-0.256664 142:-0.513327 167:-0.513327",
 	} {
-		v, err := llm.Hash{}.Embed(t.Context(), tenant.Scope{}, []string{text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(llm.Hash{}.Embed(t.Context(), tenant.Scope{}, []string{text}))(t)
 		if got := sparse(v[0].Vector); got != want {
 			t.Errorf("%q:\n got %s\nwant %s", text, got, want)
 		}
@@ -276,10 +260,7 @@ func TestHashSimilarity(t *testing.T) {
 		"Two bee colonies survived the frost, wrapped in straw.\ncontext: Two bee colonies survived the frost\nkeywords: bee colonies, frost\ntags: nature",
 		"Two bee colonies survived the frost, wrapped in straw.\ncontext: Two bee colonies survived the frost\nkeywords: bee colonies, frost\ntags: animals",
 	}
-	v, err := llm.Hash{}.Embed(t.Context(), tenant.Scope{}, texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(llm.Hash{}.Embed(t.Context(), tenant.Scope{}, texts))(t)
 	cos := func(i, j int) float64 {
 		s := 0.0
 		for k := range v[i].Vector {
@@ -344,10 +325,7 @@ func TestEmbedImages(t *testing.T) {
 	f.srv.EmbedDim(64)
 	open := func(images bool) (memory.ImageEmbedder, bool) {
 		f.cfg.EmbedImages = images
-		r, err := llm.NewRegistry(f.deps, f.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(llm.NewRegistry(f.deps, f.cfg))(t)
 		return memory.TakesImages(r.Default())
 	}
 	if _, ok := open(false); ok {

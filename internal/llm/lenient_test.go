@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 var listSchema = json.RawMessage(`{"type":"object","properties":{"facts":{"type":"array","items":{"type":"string"}}},"required":["facts"],"additionalProperties":false}`)
@@ -35,10 +36,7 @@ func TestLenient(t *testing.T) {
 	for _, r := range rows {
 		fake := llmtest.New(t)
 		fake.Always("list", llmtest.Text(r.answer))
-		m, err := llm.NewModel(llm.Deps{Clock: time.Now}, llm.Config{BaseURL: fake.URL(), Model: "test", MaxTries: 1, EmbedProvider: llm.EmbedHash})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(llm.NewModel(llm.Deps{Clock: time.Now}, llm.Config{BaseURL: fake.URL(), Model: "test", MaxTries: 1, EmbedProvider: llm.EmbedHash}))(t)
 		seen := ""
 		a, err := m.Ask(t.Context(), grant.Scope(uuid.New(), uuid.Nil, "test"), memory.Call{
 			Name: "list", Prompt: "List them.", Schema: listSchema,
@@ -80,10 +78,7 @@ func TestCutThoughts(t *testing.T) {
 			}
 			return llmtest.Text(facts)
 		})
-		m, err := llm.NewModel(llm.Deps{Clock: time.Now}, llm.Config{BaseURL: fake.URL(), Model: "test", MaxTries: 1, EmbedProvider: llm.EmbedHash})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(llm.NewModel(llm.Deps{Clock: time.Now}, llm.Config{BaseURL: fake.URL(), Model: "test", MaxTries: 1, EmbedProvider: llm.EmbedHash}))(t)
 		a, err := m.Ask(t.Context(), grant.Scope(uuid.New(), uuid.Nil, "test"), memory.Call{
 			Name: "list", Prompt: "List them.", Schema: listSchema,
 			Lenient: func(said string) json.RawMessage {
@@ -104,10 +99,7 @@ func TestThoughtsAlone(t *testing.T) {
 	t.Parallel()
 	fake := llmtest.New(t)
 	fake.Script("list", llmtest.Text("<think>Nora says"))
-	m, err := llm.NewModel(llm.Deps{Clock: time.Now}, llm.Config{BaseURL: fake.URL(), Model: "test", MaxTries: 1, EmbedProvider: llm.EmbedHash})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(llm.NewModel(llm.Deps{Clock: time.Now}, llm.Config{BaseURL: fake.URL(), Model: "test", MaxTries: 1, EmbedProvider: llm.EmbedHash}))(t)
 	a, err := m.Ask(t.Context(), grant.Scope(uuid.New(), uuid.Nil, "test"), memory.Call{
 		Name: "list", Prompt: "List them.", Schema: listSchema, Lenient: func(string) json.RawMessage { return json.RawMessage(`{"facts":[]}`) },
 	})

@@ -16,23 +16,18 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // watch makes the fixture's models and embedders observed.
 func (f *fixture) watch(t *testing.T) (*tracetest.SpanRecorder, func() map[string]metricdata.Aggregation) {
 	t.Helper()
 	spans, reader := tracetest.NewSpanRecorder(), sdkmetric.NewManualReader()
-	var err error
-	f.deps.Observer, err = llm.NewObserver(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test"),
-		sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter("test"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.deps.Observer = must.Get(llm.NewObserver(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test"),
+		sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter("test")))(t)
 	return spans, func() map[string]metricdata.Aggregation {
 		var all metricdata.ResourceMetrics
-		if err := reader.Collect(t.Context(), &all); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, reader.Collect(t.Context(), &all))
 		out := map[string]metricdata.Aggregation{}
 		for _, sm := range all.ScopeMetrics {
 			for _, m := range sm.Metrics {
@@ -53,14 +48,9 @@ func TestObservedModel(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	spans, metrics := f.watch(t)
-	m, err := llm.NewModel(f.deps, f.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(llm.NewModel(f.deps, f.cfg))(t)
 	f.srv.Script("analyze", llmtest.JSON(goodAnalysis), llmtest.StatusText(http.StatusBadRequest, "cannot read: bees survive frost in straw"))
-	if _, err := m.Ask(t.Context(), f.scope, analyzeCall()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.Ask(t.Context(), f.scope, analyzeCall()))(t)
 	_, failed := m.Ask(t.Context(), f.scope, analyzeCall())
 	if failed == nil || strings.Contains(failed.Error(), "frost") {
 		t.Errorf("the endpoint's own words: %v", failed)
@@ -136,14 +126,9 @@ func TestObservedEmbedder(t *testing.T) {
 	f.cfg.EmbedProvider, f.cfg.EmbedModel, f.cfg.EmbedDim = llm.ProviderOpenAI, "fake-embed", 8
 	f.srv.EmbedDim(8)
 	spans, metrics := f.watch(t)
-	r, err := llm.NewRegistry(f.deps, f.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(llm.NewRegistry(f.deps, f.cfg))(t)
 	for range 2 {
-		if _, err := r.Default().Embed(t.Context(), f.scope, []string{"bees survive frost"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Default().Embed(t.Context(), f.scope, []string{"bees survive frost"}))(t)
 	}
 	ended := spans.Ended()
 	if len(ended) != 1 || ended[0].Name() != "embeddings fake-embed" || valueOf(ended[0].Attributes(), telemetry.ModelPurpose) != "embed" {
@@ -162,10 +147,7 @@ func TestAnswersAreCounted(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	_, metrics := f.watch(t)
-	m, err := llm.NewModel(f.deps, f.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(llm.NewModel(f.deps, f.cfg))(t)
 	good, bad := llmtest.JSON(goodAnalysis), llmtest.Text("I would rather not say.")
 	f.srv.Script("analyze", good, bad, good, bad, bad, llmtest.StatusText(http.StatusBadRequest, "no"), good)
 	for range 5 {

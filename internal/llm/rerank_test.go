@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // reranking returns a reranker of an endpoint that answers as told, and the number of requests that it got.
@@ -25,9 +26,7 @@ func reranking(t *testing.T, within time.Duration, answer http.HandlerFunc) (*Re
 	}))
 	t.Cleanup(server.Close)
 	cfg := Config{RerankURL: server.URL + "/v2/rerank", RerankModel: "rerank-1", RerankAPIKey: "k", RerankTimeout: within}
-	if err := cfg.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cfg.Validate())
 	return NewReranker(Deps{Clock: time.Now}, cfg), asked
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // meter records all uses.
@@ -106,10 +107,7 @@ func setupOf(srv *llmtest.Server) *fixture {
 
 func (f *fixture) model(t *testing.T) *llm.Completion {
 	t.Helper()
-	m, err := llm.NewCompletion(f.deps, f.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(llm.NewCompletion(f.deps, f.cfg))(t)
 	return m
 }
 

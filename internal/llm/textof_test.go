@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // textsIn returns the texts of a decoded JSON value by their paths.
@@ -68,9 +70,7 @@ func TestTextsOf(t *testing.T) {
 		`["a",{"b":["c","\u00e9\ud83d\ude00\n\/\\\"\t\b\f\r"]},1.5e3,null,true,"é😀字"]`, ` { "a" : { "b" : "x" , "c" : "" } , "d" : "z" } `, `"alone"`, `{"\u0061\n":"key"}`,
 	} {
 		var whole any
-		if err := json.Unmarshal([]byte(text), &whole); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(text), &whole))
 		want := textsIn(whole, "", map[string]string{})
 		for size := 1; size <= len(text); size++ {
 			got := map[string]string{}

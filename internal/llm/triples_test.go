@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/layered"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The least precision and recall of the published phrases on the labeled messages: they are certain of what they
@@ -36,10 +37,7 @@ func TestTriplesOfLabeledMessages(t *testing.T) {
 		t.Log("model: none is configured")
 		return
 	}
-	model, err := llm.NewCompletion(f.deps, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(llm.NewCompletion(f.deps, cfg))(t)
 	precision, recall = labeledTriples(t, f, model)
 	t.Logf("%s: precision %.2f, recall %.2f", cfg.Model, precision, recall)
 }
@@ -48,37 +46,23 @@ func TestTriplesOfLabeledMessages(t *testing.T) {
 // same, and the objects are, in any letter case, or one is in the other.
 func labeledTriples(t *testing.T, f *fixture, model memory.Model) (precision, recall float64) {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "memory", "policy", "layered", "testdata", "labeled.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join("..", "memory", "policy", "layered", "testdata", "labeled.json")))(t)
 	var messages []struct {
 		Said    string      `json:"said"`
 		Triples [][2]string `json:"triples"`
 	}
-	if err := json.Unmarshal(raw, &messages); err != nil {
-		t.Fatal(err)
-	}
-	calls, err := layered.LoadCalls()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &messages))
+	calls := must.Get(layered.LoadCalls())(t)
 	labeled, returned, right := 0, 0, 0
 	for _, m := range messages {
-		call, err := calls.Triples(layered.TriplesInput{Message: memory.Utterance{Role: memory.RoleUser, Content: m.Said, Time: now}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		call := must.Get(calls.Triples(layered.TriplesInput{Message: memory.Utterance{Role: memory.RoleUser, Content: m.Said, Time: now}}))(t)
 		call.MaxTokens = 500
 		answer, err := model.Ask(t.Context(), f.scope, call)
 		if err != nil {
 			t.Errorf("%s: %v", m.Said, err)
 			continue
 		}
-		read, err := layered.ReadTriples(answer.JSON, answer.Analyst, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := must.Get(layered.ReadTriples(answer.JSON, answer.Analyst, 0))(t)
 		triples := read.Triples
 		labeled, returned = labeled+len(m.Triples), returned+len(triples)
 		found := map[int]bool{}

@@ -22,6 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // An answer that was cut off is asked for again with more room, and the next call begins with it. One that does not fit into
@@ -442,14 +443,9 @@ func TestWindowIsLearned(t *testing.T) {
 		if err != nil || len(made) != len(texts) {
 			t.Fatalf("%d: %d vectors, %v", status, len(made), err)
 		}
-		if _, err := e.Embed(t.Context(), f.scope, texts); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(e.Embed(t.Context(), f.scope, texts))(t)
 		before, parts := f.srv.Requests(), 0
-		again, err := e.Embed(t.Context(), f.scope, texts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(e.Embed(t.Context(), f.scope, texts))(t)
 		learned := f.srv.Requests()[len(before):]
 		for _, r := range learned {
 			parts += len(r.Inputs)
@@ -462,10 +458,7 @@ func TestWindowIsLearned(t *testing.T) {
 				t.Errorf("%d: text %d: cosine %v", status, i, cos)
 			}
 		}
-		short, err := e.Embed(t.Context(), f.scope, []string{"bees survive frost in straw"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		short := must.Get(e.Embed(t.Context(), f.scope, []string{"bees survive frost in straw"}))(t)
 		if cos, _ := memory.Cosine(made[1].Vector, short[0].Vector); cos < 0.9 {
 			t.Errorf("%d: the average is not of the text: cosine %v", status, cos)
 		}
@@ -556,10 +549,7 @@ func TestWindowIsKnown(t *testing.T) {
 	f.srv.Window(800, 0, http.StatusBadRequest)
 	f.srv.EmbedDim(384)
 	f.cfg.EmbedProvider, f.cfg.EmbedBaseURL = llm.ProviderOllama, f.srv.OllamaURL()
-	e, err := llm.NewEmbedding(f.deps, f.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(llm.NewEmbedding(f.deps, f.cfg))(t)
 	if _, err := e.Embed(t.Context(), f.scope, []string{strings.Repeat("bees survive frost in straw ", 200)}); err != nil || len(f.srv.Requests()) != 1 {
 		t.Errorf("%d requests, %v", len(f.srv.Requests()), err)
 	}
@@ -570,15 +560,9 @@ func TestVectorsWithoutIndex(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	e := f.embedder(t)
-	want, err := e.Embed(t.Context(), f.scope, []string{"one", "two", "three"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(e.Embed(t.Context(), f.scope, []string{"one", "two", "three"}))(t)
 	f.srv.OmitIndexes()
-	got, err := e.Embed(t.Context(), f.scope, []string{"one", "two", "three"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(e.Embed(t.Context(), f.scope, []string{"one", "two", "three"}))(t)
 	for i := range want {
 		if cos, _ := memory.Cosine(want[i].Vector, got[i].Vector); math.Abs(cos-1) > 1e-6 {
 			t.Errorf("vector %d is another", i)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // deltas keeps the pieces of turns, and "|" where the ones before do not count.
@@ -73,10 +74,7 @@ func TestStreamedTurns(t *testing.T) {
 			var h deltas
 			d := dialogue()
 			d.Stream = h.stream()
-			got, err := m.Converse(t.Context(), f.scope, d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(m.Converse(t.Context(), f.scope, d))(t)
 			all := strings.Join(h.pieces, "\x00")
 			last := all[strings.LastIndex(all, "|")+1:]
 			if text := strings.ReplaceAll(last, "\x00", ""); text != c.want || d.Stream.Text(&got.Turn) != c.want || len(got.Turn.Calls) != c.calls {

@@ -22,6 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	heads "github.com/slipboxhq/slipbox/internal/said"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestLocal(t *testing.T) {
@@ -89,21 +90,15 @@ func TestLocal(t *testing.T) {
 func TestLocalDamagedInUse(t *testing.T) {
 	t.Parallel()
 	dir, now := t.TempDir(), time.Now()
-	if err := os.CopyFS(dir, os.DirFS(weightstest.Dir(t))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(dir, os.DirFS(weightstest.Dir(t))))
 	l := llm.NewLocal(llm.Deps{Clock: func() time.Time { return now }}, llm.Config{EncoderDir: dir})
 	defer l.Close()
 	embed := func() error {
 		_, err := l.Embed(t.Context(), tenant.Scope{}, []string{"zebra", "quartz"})
 		return err
 	}
-	if err := embed(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(filepath.Join(dir, encoder.MiniLM.Files[1].Name), 1000); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, embed())
+	must.Do(t, os.Truncate(filepath.Join(dir, encoder.MiniLM.Files[1].Name), 1000))
 	if err := embed(); !fault.Is(err, fault.ModelFailed) || l.Fast() {
 		t.Errorf("fast %v: %v", l.Fast(), err)
 	}
@@ -140,9 +135,7 @@ func TestLocalWithoutWeights(t *testing.T) {
 	if l.Fast() {
 		t.Error("it is fast without weights")
 	}
-	if _, err := weights.Install(t.Context(), weights.Options{Dir: dir, From: weightstest.Dir(t)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(weights.Install(t.Context(), weights.Options{Dir: dir, From: weightstest.Dir(t)}))(t)
 	if err := l.Open(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it looked again at once: %v", err)
 	}
@@ -168,10 +161,7 @@ func TestByLanguage(t *testing.T) {
 	if err != nil || len(got) != len(texts) {
 		t.Fatal(len(got), err)
 	}
-	want, err := alone.Embed(t.Context(), tenant.Scope{}, texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(alone.Embed(t.Context(), tenant.Scope{}, texts))(t)
 	for i := range texts {
 		if same := slices.Equal(got[i].Vector, want[i].Vector); same != (i == 1 || i == 3 || i == 4) {
 			t.Errorf("%q: the vector of the encoder for English is %v", texts[i], same)
@@ -209,14 +199,8 @@ func TestShortTextsByLanguage(t *testing.T) {
 		"Bà Hoa sống ở Huế từ năm ngoái", "Budi tinggal di Bandung sejak Mei", "Kde bydlí Jana?",
 	}
 	texts := slices.Concat(english, others)
-	got, err := b.Embed(t.Context(), tenant.Scope{}, texts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := alone.Embed(t.Context(), tenant.Scope{}, texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(b.Embed(t.Context(), tenant.Scope{}, texts))(t)
+	want := must.Get(alone.Embed(t.Context(), tenant.Scope{}, texts))(t)
 	for i, s := range texts {
 		if same := slices.Equal(got[i].Vector, want[i].Vector); same != (i < len(english)) || got[i].Second == same {
 			t.Errorf("%q: the vector of the encoder for English is %v, it says %v", s, same, got[i].Second)
@@ -230,15 +214,10 @@ func TestShortTextsByLanguage(t *testing.T) {
 // A repeated text is not encoded again; sizes and hits are visible (C302).
 func TestLocalIsCached(t *testing.T) {
 	t.Parallel()
-	r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedCache: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedCache: 2}))(t)
 	defer r.Close()
 	for _, text := range []string{"bees", "bees", "frost", "straw", "bees"} {
-		if _, err := r.Default().Embed(t.Context(), tenant.Scope{}, []string{text}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Default().Embed(t.Context(), tenant.Scope{}, []string{text}))(t)
 	}
 	if got, want := r.Caches()[llm.TalkName], (llm.CacheStats{Hits: 1, Misses: 4, Entries: 2, Capacity: 2}); got != want {
 		t.Errorf("%+v", got)
@@ -249,10 +228,7 @@ func TestLocalIsCached(t *testing.T) {
 // name it. It reads a question otherwise than what answers it, also behind the cache.
 func TestMultilingual(t *testing.T) {
 	t.Parallel()
-	r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedProvider: llm.EmbedMultilingual})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedProvider: llm.EmbedMultilingual}))(t)
 	t.Cleanup(func() { _ = r.Close() })
 	if name := r.Default().Name(); name != llm.MultilingualName || !r.Expected() || len(r.Notices()) > 0 {
 		t.Errorf("default %q, notices %v", name, r.Notices())
@@ -263,14 +239,8 @@ func TestMultilingual(t *testing.T) {
 	}
 	const text = "花生"
 	for range 2 { // the second time from the cache
-		note, err := e.Embed(t.Context(), tenant.Scope{}, []string{text})
-		if err != nil {
-			t.Fatal(err)
-		}
-		query, err := e.EmbedQueries(t.Context(), tenant.Scope{}, []string{text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		note := must.Get(e.Embed(t.Context(), tenant.Scope{}, []string{text}))(t)
+		query := must.Get(e.EmbedQueries(t.Context(), tenant.Scope{}, []string{text}))(t)
 		if slices.Equal(note[0].Vector, query[0].Vector) {
 			t.Error("a question has the vector of a note")
 		}
@@ -278,10 +248,7 @@ func TestMultilingual(t *testing.T) {
 			t.Error("no tokens")
 		}
 	}
-	long, err := e.Embed(t.Context(), tenant.Scope{}, []string{strings.Repeat("花生 und Erdnüsse. ", 100)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	long := must.Get(e.Embed(t.Context(), tenant.Scope{}, []string{strings.Repeat("花生 und Erdnüsse. ", 100)}))(t)
 	if n := len(long[0].Codes()); n != memory.MaxTokens*memory.TokenDim || len(long[0].Tokens) <= memory.MaxTokens {
 		t.Errorf("of %d tokens of a long text, %d bytes are stored", len(long[0].Tokens), n)
 	}
@@ -314,9 +281,7 @@ func TestLocalStops(t *testing.T) {
 func englishWeights(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := weights.Install(t.Context(), weights.Options{Dir: dir, From: weightstest.Dir(t)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(weights.Install(t.Context(), weights.Options{Dir: dir, From: weightstest.Dir(t)}))(t)
 	return dir
 }
 
@@ -325,9 +290,7 @@ func TestRegistryByWeights(t *testing.T) {
 	good := weightstest.Dir(t)
 	cut, half := t.TempDir(), englishWeights(t)
 	for _, name := range []string{encoder.MiniLM.Files[1].Name, encoder.MiniLM.Files[0].Name} {
-		if err := os.WriteFile(filepath.Join(cut, name), []byte("cut"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(cut, name), []byte("cut"), 0o600))
 	}
 	for name, c := range map[string]struct {
 		cfg      llm.Config
@@ -386,21 +349,12 @@ func TestRegistryByWeights(t *testing.T) {
 // The encoders that are trained on talk have vectors of their own, which compare across languages.
 func TestTalkReadsBothLanguages(t *testing.T) {
 	t.Parallel()
-	r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedProvider: llm.EmbedLocal})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedProvider: llm.EmbedLocal}))(t)
 	defer r.Close()
 	texts := []string{"Li Wei: I am allergic to peanuts.", "Li Wei: 我明天去杭州出差。", "Li Wei: 我对花生过敏。"}
-	got, err := r.Default().Embed(t.Context(), tenant.Scope{}, texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(r.Default().Embed(t.Context(), tenant.Scope{}, texts))(t)
 	plain, _ := r.ByName(llm.ByLanguageName)
-	before, err := plain.Embed(t.Context(), tenant.Scope{}, texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(plain.Embed(t.Context(), tenant.Scope{}, texts))(t)
 	dot := func(a, b []float32) (s float64) {
 		for i := range a {
 			s += float64(a[i]) * float64(b[i])
@@ -432,10 +386,7 @@ func TestEndpointOfTheLocalModel(t *testing.T) {
 func TestSentences(t *testing.T) {
 	t.Parallel()
 	for provider, want := range map[string]bool{"": true, llm.EmbedPublished: true, llm.EmbedMultilingual: true, llm.EmbedEnglish: false, llm.EmbedHash: false} {
-		r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedProvider: provider})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t), EmbedProvider: provider}))(t)
 		t.Cleanup(func() { _ = r.Close() })
 		if got := r.Sentences(); (got != nil) != want || want && got.Name() != heads.Embedder {
 			t.Errorf("%q: %v", provider, got)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/mcp"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Each of many concurrent messages has one answer, on a line of its own; one that the client cancels has none.
@@ -46,9 +47,7 @@ func TestRelay(t *testing.T) {
 	}()
 	var out bytes.Buffer
 	relay := &mcp.Relay{URL: srv.URL, Key: "key", Client: srv.Client(), Log: slog.New(slog.DiscardHandler)}
-	if err := relay.Run(t.Context(), in, &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, relay.Run(t.Context(), in, &out))
 	answered := map[int]bool{}
 	for line := range strings.Lines(out.String()) {
 		var m struct {

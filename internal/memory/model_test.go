@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // What an answer has from the example in its instructions is found, unless it was said.
@@ -43,10 +44,7 @@ func TestExampleNames(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, path := range files {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		_, example, _ := strings.Cut(string(text), "\nExample")
 		example, _, _ = strings.Cut(example, "=====")
 		c := memory.Call{System: string(text)}

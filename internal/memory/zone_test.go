@@ -6,6 +6,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // What a caller writes gets the zone of its writer: the offset, or else that of the collection.
@@ -23,23 +24,14 @@ func TestLocalize(t *testing.T) {
 		{"2026-11-01T05:30:00Z", "America/New_York", "2026-11-01T01:30:00-04:00"}, // twice
 		{"2026-11-01T06:30:00Z", "America/New_York", "2026-11-01T01:30:00-05:00"},
 	} {
-		zone, err := memory.Timezone(tt.zone).Location()
-		if err != nil {
-			t.Fatal(err)
-		}
-		at, err := filter.ParseLocalTime(tt.in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		zone := must.Get(memory.Timezone(tt.zone).Location())(t)
+		at := must.Get(filter.ParseLocalTime(tt.in))(t)
 		if got := memory.EventInstant(memory.Localize(at, zone)).Format(time.RFC3339Nano); got != tt.want {
 			t.Errorf("%s in %s is %s, want %s", tt.in, tt.zone, got, tt.want)
 		}
 	}
 	floating := time.Date(2018, 11, 4, 0, 0, 0, 0, memory.Floating)
-	zone, err := memory.Timezone("America/Sao_Paulo").Location()
-	if err != nil {
-		t.Fatal(err)
-	}
+	zone := must.Get(memory.Timezone("America/Sao_Paulo").Location())(t)
 	if got := memory.Localize(floating, zone); memory.Day(got) != "2018-11-04" {
 		t.Errorf("a date whose midnight is left out is %s", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // nobody accepts no credential and grants nothing.
@@ -20,10 +21,7 @@ type nobody struct {
 
 func newServer(t *testing.T, secret string, now func() time.Time) *Server {
 	t.Helper()
-	s, err := New(Deps{Log: slog.New(slog.DiscardHandler), Auth: nobody{}, Grants: nobody{}, Secret: []byte(secret), PublicURL: "https://memory.example.com", Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(Deps{Log: slog.New(slog.DiscardHandler), Auth: nobody{}, Grants: nobody{}, Secret: []byte(secret), PublicURL: "https://memory.example.com", Now: now}))(t)
 	return s
 }
 
@@ -49,10 +47,7 @@ func TestClientIDs(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	s := newServer(t, "a secret", func() time.Time { return now })
-	id, err := s.seal(client{Name: "n", Redirects: []string{"https://a.example/cb"}, IssuedAt: now.Unix()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must.Get(s.seal(client{Name: "n", Redirects: []string{"https://a.example/cb"}, IssuedAt: now.Unix()}))(t)
 	if c, err := s.client(id); err != nil || c.Name != "n" || c.ID != id || c.expired(now) || !c.expired(now.Add(clientTTL+time.Second)) {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -15,14 +15,12 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func parse(t *testing.T, list ...string) Hosts {
 	t.Helper()
-	h, err := ParseHosts(list...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(ParseHosts(list...))(t)
 	return h
 }
 

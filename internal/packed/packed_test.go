@@ -6,18 +6,15 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/packed"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestUnpack(t *testing.T) {
 	t.Parallel()
 	var file bytes.Buffer
 	w := gzip.NewWriter(&file)
-	if _, err := w.Write([]byte("what was embedded")); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Write([]byte("what was embedded")))(t)
+	must.Do(t, w.Close())
 	got, err := packed.Unpack(file.Bytes())
 	if err != nil || string(got) != "what was embedded" {
 		t.Errorf("%q, %v", got, err)

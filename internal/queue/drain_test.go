@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Drain does the jobs of its lane, prepared notes are decided, and no other lane is touched.
@@ -202,9 +203,7 @@ func TestMetrics(t *testing.T) {
 		stop()
 	})
 	var all metricdata.ResourceMetrics
-	if err := reader.Collect(t.Context(), &all); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, reader.Collect(t.Context(), &all))
 	counts := map[string]uint64{}
 	for _, m := range all.ScopeMetrics[0].Metrics {
 		switch d := m.Data.(type) {

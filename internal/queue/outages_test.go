@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 var errAway = errors.New("connection refused")
@@ -56,10 +57,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 		f.claims.Store(true)
 		var lines bytes.Buffer // read while the runner is idle only
 		h := newWorker(f.outbox, nil)
-		r, err := New(f, h, nil, slog.New(slog.NewTextHandler(&lines, nil)), Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(New(f, h, nil, slog.New(slog.NewTextHandler(&lines, nil)), Config{}))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { r.Run(ctx) })

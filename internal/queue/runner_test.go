@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func newRef() memory.Due { return memory.Due{Tenant: uuid.New(), Collection: uuid.New()} }
@@ -22,10 +23,7 @@ func pass(d time.Duration) { <-time.After(d) }
 // start runs a runner until the returned stop has been called.
 func start(t *testing.T, h *worker, cfg Config) (*Runner, func()) {
 	t.Helper()
-	r, err := New(h.outbox, h, nil, nil, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(New(h.outbox, h, nil, nil, cfg))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(ctx) })
@@ -221,9 +219,7 @@ func TestLeaseOfADeadProcess(t *testing.T) {
 		o := &outbox{}
 		ref := newRef()
 		o.add(ref, memory.StageDecide)
-		if _, err := o.Claim(t.Context(), ref, memory.StageDecide, uuid.New(), time.Now().Add(15*time.Second), 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(o.Claim(t.Context(), ref, memory.StageDecide, uuid.New(), time.Now().Add(15*time.Second), 1))(t)
 		h := newWorker(o, nil)
 		_, stop := start(t, h, Config{})
 		defer stop()

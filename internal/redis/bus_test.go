@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // ear collects received news.
@@ -81,9 +82,7 @@ func TestNewsReachOtherProcessesOnce(t *testing.T) {
 		}
 	}
 	// Messages that cannot be decoded are skipped.
-	if err := r.client.Publish(t.Context(), prefix+":news", "rubbish").Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.client.Publish(t.Context(), prefix+":news", "rubbish").Err())
 	told(t, a, heardByA, heardByB)
 }
 

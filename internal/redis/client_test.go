@@ -20,6 +20,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // journal is a log that tests read.
@@ -57,20 +58,10 @@ func (j *journal) String() string {
 	return j.buf.String()
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func openRedis(t *testing.T, cfg Config, d Deps) *Client {
 	t.Helper()
 	cfg.Timeout = cmp.Or(cfg.Timeout, 10*time.Second) // a busy machine answers late
-	r, err := Open(t.Context(), cfg, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(t.Context(), cfg, d))(t)
 	t.Cleanup(func() { r.Close() })
 	return r
 }
@@ -170,9 +161,7 @@ func TestAwayAndBack(t *testing.T) {
 func gauge(t *testing.T, r *metric.ManualReader, name string) (sum int64) {
 	t.Helper()
 	var all metricdata.ResourceMetrics
-	if err := r.Collect(t.Context(), &all); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Collect(t.Context(), &all))
 	for _, s := range all.ScopeMetrics {
 		for _, m := range s.Metrics {
 			if m.Name != name {
@@ -238,9 +227,7 @@ func TestWrongPasswordAndUsers(t *testing.T) {
 	t.Parallel()
 	srv := redistest.Start(t)
 	admin := srv.Client()
-	if err := admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">s3cret!", "~slipbox:*", "&slipbox:*", "+@read", "+@write", "+ping").Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, admin.Do(t.Context(), "ACL", "SETUSER", "app", "on", ">s3cret!", "~slipbox:*", "&slipbox:*", "+@read", "+@write", "+ping").Err())
 	for _, who := range []string{"default:wrong", "nobody:wrong"} {
 		var j journal
 		r := openRedis(t, Config{URL: srv.Address(who)}, Deps{Log: j.log()})
@@ -273,12 +260,8 @@ func TestFullServerIsReadAndRefusesWrites(t *testing.T) {
 	srv := redistest.Start(t, "--maxmemory", "3mb", "--maxmemory-policy", "noeviction")
 	var j journal
 	r := openRedis(t, Config{URL: srv.URL()}, Deps{Log: j.log()})
-	if err := set(r, "first", "1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := srv.Client().ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, set(r, "first", "1"))
+	must.Do(t, srv.Client().ConfigSet(t.Context(), "maxmemory", "1").Err())
 	for range 10 {
 		if err := set(r, "next", strings.Repeat("x", 1000)); !isFull(err) {
 			t.Fatal(err)
@@ -318,13 +301,8 @@ func TestSpansTellNoValues(t *testing.T) {
 	srv := redistest.Start(t)
 	spans := tracetest.NewInMemoryExporter()
 	r := openRedis(t, Config{URL: srv.URL()}, Deps{Tracer: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))})
-	if err := set(r, "slipbox:hidden-key", "hidden-value"); err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(spans.GetSpans())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, set(r, "slipbox:hidden-key", "hidden-value"))
+	text := must.Get(json.Marshal(spans.GetSpans()))(t)
 	if !strings.Contains(string(text), `"set"`) || strings.Contains(string(text), "hidden") {
 		t.Errorf("spans: %s", text)
 	}

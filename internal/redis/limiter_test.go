@@ -13,12 +13,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func localLimiter(t *testing.T) *tenant.Limiter {
 	t.Helper()
-	l, err := tenant.NewLimiter(time.Now, tenant.RateConfig{})
-	must(t, err)
+	l := must.Get(tenant.NewLimiter(time.Now, tenant.RateConfig{}))(t)
 	return l
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/queue"
 	"github.com/slipboxhq/slipbox/internal/redis/redistest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // outbox is an outbox with leases, as in a store, for several workers of the test.
@@ -203,10 +204,8 @@ func newPatientSite(t *testing.T, url, prefix string, timeout time.Duration) *si
 // newWakeups returns the wake-ups of one more process, which sends them until the test ends.
 func (s *site) newWakeups() *Wakeups {
 	s.t.Helper()
-	c, err := Open(s.t.Context(), Config{URL: s.url, Prefix: s.prefix, Timeout: s.timeout}, Deps{})
-	must(s.t, err)
-	w, err := NewWakeups(c, s.meter)
-	must(s.t, err)
+	c := must.Get(Open(s.t.Context(), Config{URL: s.url, Prefix: s.prefix, Timeout: s.timeout}, Deps{}))(s.t)
+	w := must.Get(NewWakeups(c, s.meter))(s.t)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
@@ -219,8 +218,7 @@ func (s *site) newWakeups() *Wakeups {
 func (s *site) start(poll time.Duration, do func(context.Context, memory.Job) error, stages ...memory.Stage) *worker {
 	s.t.Helper()
 	h := &worker{outbox: s.outbox, do: do}
-	runner, err := queue.New(h, h, nil, nil, queue.Config{Poll: poll, Burst: 2 * time.Second, Grace: 100 * time.Millisecond, Stages: stages})
-	must(s.t, err)
+	runner := must.Get(queue.New(h, h, nil, nil, queue.Config{Poll: poll, Burst: 2 * time.Second, Grace: 100 * time.Millisecond, Stages: stages}))(s.t)
 	if len(stages) == 0 {
 		stages = memory.Stages()
 	}
@@ -242,8 +240,7 @@ func (s *site) start(poll time.Duration, do func(context.Context, memory.Job) er
 // states returns the state of each stage.
 func (s *site) states() map[memory.Stage]WakeState {
 	s.t.Helper()
-	all, err := s.wakeups.client.WakeStates(s.t.Context())
-	must(s.t, err)
+	all := must.Get(s.wakeups.client.WakeStates(s.t.Context()))(s.t)
 	out := map[memory.Stage]WakeState{}
 	for _, st := range all {
 		out[st.Stage] = st
@@ -260,7 +257,7 @@ func (s *site) add(ref memory.Due, stage memory.Stage) {
 func (s *site) fates(name string) map[string]int64 {
 	s.t.Helper()
 	var all metricdata.ResourceMetrics
-	must(s.t, s.reader.Collect(s.t.Context(), &all))
+	must.Do(s.t, s.reader.Collect(s.t.Context(), &all))
 	sums := map[string]int64{}
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -385,10 +382,7 @@ func TestWakeUpsHaveTime(t *testing.T) {
 	client := openRedis(t, Config{URL: url, Prefix: prefix, Timeout: time.Hour}, Deps{})
 	p := &patience{left: map[string]time.Duration{}}
 	client.client.AddHook(p)
-	w, err := NewWakeups(client, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewWakeups(client, nil))(t)
 	want := newRef()
 	w.send(t.Context(), wakeUp{want, memory.StageDecide})
 	if got, ok := w.take(t.Context(), memory.StageDecide); !ok || got != want {
@@ -428,7 +422,7 @@ func TestFlush(t *testing.T) {
 		s.add(ref, memory.StageTask)
 	}
 	until(t, "wake-ups wait", func() bool { return s.fates("slipbox.wakeups.sent")["sent"] > 0 })
-	must(t, srv.Client().FlushAll(t.Context()).Err())
+	must.Do(t, srv.Client().FlushAll(t.Context()).Err())
 	w := s.start(200*time.Millisecond, nil)
 	until(t, "all jobs are done", func() bool { return s.outbox.left() == 0 })
 	w.stop()
@@ -528,11 +522,11 @@ func TestForeignMembers(t *testing.T) {
 	url, prefix := redistest.Shared(t)
 	s := newSite(t, url, prefix)
 	for _, text := range []string{"", "{", uuid.NewString(), uuid.NewString() + "/no"} {
-		must(t, s.wakeups.client.client.ZAdd(t.Context(), s.wakeups.client.wakeKey(memory.StageTask), goredis.Z{Member: text}).Err())
+		must.Do(t, s.wakeups.client.client.ZAdd(t.Context(), s.wakeups.client.wakeKey(memory.StageTask), goredis.Z{Member: text}).Err())
 	}
 	tenant := uuid.New()
-	must(t, s.wakeups.client.client.ZAdd(t.Context(), s.wakeups.client.lanesKey(memory.StageTask, tenant), goredis.Z{Member: "no"}).Err())
-	must(t, s.wakeups.client.client.ZAdd(t.Context(), s.wakeups.client.wakeKey(memory.StageTask), goredis.Z{Member: tenant.String()}).Err())
+	must.Do(t, s.wakeups.client.client.ZAdd(t.Context(), s.wakeups.client.lanesKey(memory.StageTask, tenant), goredis.Z{Member: "no"}).Err())
+	must.Do(t, s.wakeups.client.client.ZAdd(t.Context(), s.wakeups.client.wakeKey(memory.StageTask), goredis.Z{Member: tenant.String()}).Err())
 	s.start(time.Hour, nil)
 	s.add(newRef(), memory.StageTask)
 	until(t, "the job is done", func() bool { return s.outbox.left() == 0 })
@@ -544,8 +538,7 @@ func TestWakeBuffer(t *testing.T) {
 	t.Parallel()
 	url, prefix := redistest.Shared(t)
 	c := openRedis(t, Config{URL: url, Prefix: prefix}, Deps{})
-	w, err := NewWakeups(c, nil)
-	must(t, err)
+	w := must.Get(NewWakeups(c, nil))(t)
 	w.out = make(chan wakeUp, 3)
 	ref := newRef()
 	for range 10 {
@@ -669,8 +662,7 @@ func (stuck) Drain(context.Context, memory.Due, memory.Stage) bool {
 func TestKilledWorker(t *testing.T) {
 	const child = "SLIPBOX_TEST_WORKER"
 	if os.Getenv(child) == "1" {
-		w, err := NewWakeups(openRedis(t, Config{URL: os.Getenv("WORKER_URL"), Prefix: os.Getenv("WORKER_PREFIX")}, Deps{}), nil)
-		must(t, err)
+		w := must.Get(NewWakeups(openRedis(t, Config{URL: os.Getenv("WORKER_URL"), Prefix: os.Getenv("WORKER_PREFIX")}, Deps{}), nil))(t)
 		w.Serve(t.Context(), stuck{}, map[memory.Stage]int{memory.StageDecide: 1})
 		return
 	}
@@ -682,14 +674,13 @@ func TestKilledWorker(t *testing.T) {
 
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWorker$", "-test.timeout=60s")
 	cmd.Env = append(os.Environ(), child+"=1", "WORKER_URL="+url, "WORKER_PREFIX="+prefix)
-	out, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	out := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || line != "taken\n" {
 		t.Fatalf("the worker says %q: %v", line, err)
 	}
-	must(t, cmd.Process.Kill())
+	must.Do(t, cmd.Process.Kill())
 	cmd.Wait() // it was killed
 
 	s.start(time.Hour, nil)

@@ -7,14 +7,12 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/seal"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestSeal(t *testing.T) {
 	t.Parallel()
-	w, err := seal.New([]byte("a secret of thirty-two bytes, or more"), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(seal.New([]byte("a secret of thirty-two bytes, or more"), "test"))(t)
 	sealed := w.Seal("owner", []byte("private"))
 	if bytes.Contains(sealed, []byte("private")) || bytes.Equal(sealed, w.Seal("owner", []byte("private"))) {
 		t.Error("not encrypted, or encrypted twice with the same result")
@@ -38,10 +36,7 @@ func TestSeal(t *testing.T) {
 		t.Error("opened with another owner")
 	}
 	for _, other := range [][2]string{{"a secret of thirty-two bytes, or more", "other"}, {"another secret of thirty-two bytes", "test"}} {
-		o, err := seal.New([]byte(other[0]), other[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(seal.New([]byte(other[0]), other[1]))(t)
 		if _, err := o.Open("owner", sealed); !errors.Is(err, seal.ErrSealed) {
 			t.Errorf("opened with %q", other)
 		}

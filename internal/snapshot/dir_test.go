@@ -12,20 +12,13 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/snapshot"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func open(t *testing.T, path string) *snapshot.Dir {
 	t.Helper()
-	d, err := snapshot.Open(path)
-	must(t, err)
+	d := must.Get(snapshot.Open(path))(t)
 	return d
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func always() bool { return true }
@@ -44,7 +37,7 @@ func read(t *testing.T, d *snapshot.Dir, n snapshot.Name) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
-	must(t, err)
+	must.Do(t, err)
 	defer runtime.KeepAlive(f)
 	return string(f.Bytes())
 }
@@ -52,7 +45,7 @@ func read(t *testing.T, d *snapshot.Dir, n snapshot.Name) string {
 // files returns the paths below a directory.
 func files(t *testing.T, path string) (out []string) {
 	t.Helper()
-	must(t, filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			out = append(out, path)
 		}
@@ -76,21 +69,19 @@ func TestFilesAreReplaced(t *testing.T) {
 	if got := read(t, d, one); got != "" {
 		t.Errorf("a file that was never written is %q", got)
 	}
-	must(t, d.Write(one, always, text("first")))
-	before, err := d.Read(one)
-	must(t, err)
-	must(t, d.Write(one, always, text("second")))
-	must(t, d.Write(other, always, text("")))
+	must.Do(t, d.Write(one, always, text("first")))
+	before := must.Get(d.Read(one))(t)
+	must.Do(t, d.Write(one, always, text("second")))
+	must.Do(t, d.Write(other, always, text("")))
 	if a, b := string(before.Bytes()), read(t, d, one); a != "first" || b != "second" {
 		t.Errorf("before %q, after %q", a, b)
 	}
 	if got := read(t, d, other); got != "" {
 		t.Errorf("an empty file is %q", got)
 	}
-	must(t, filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
-		must(t, err)
-		info, err := e.Info()
-		must(t, err)
+	must.Do(t, filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
+		must.Do(t, err)
+		info := must.Get(e.Info())(t)
 		if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s has mode %v", path, info.Mode())
 		}
@@ -103,7 +94,7 @@ func TestUnfinishedFilesAreRemoved(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "index")
 	d := open(t, path)
-	must(t, d.Write(one, always, text("first")))
+	must.Do(t, d.Write(one, always, text("first")))
 	full := errors.New("the disk is full")
 	err := d.Write(one, always, func(w io.Writer) error { return errors.Join(text("sec")(w), full) })
 	if !errors.Is(err, full) {
@@ -117,7 +108,7 @@ func TestUnfinishedFilesAreRemoved(t *testing.T) {
 	}
 	// A process that was killed while it wrote leaves its part, until the directory is opened again.
 	left := filepath.Join(filepath.Dir(files(t, path)[0]), strings.Repeat("01", 16)+".a.snapshot.writing-77")
-	must(t, os.WriteFile(left, []byte("sec"), 0o600))
+	must.Do(t, os.WriteFile(left, []byte("sec"), 0o600))
 	d = open(t, path)
 	if got := read(t, d, one); got != "first" || len(files(t, path)) != 1 {
 		t.Errorf("the file is %q, there are %v", got, files(t, path))
@@ -129,9 +120,8 @@ func TestUnload(t *testing.T) {
 	t.Parallel()
 	d := open(t, filepath.Join(t.TempDir(), "index"))
 	for _, want := range []string{"", strings.Repeat("0123456789", 10_000)} {
-		must(t, d.Write(one, always, text(want)))
-		f, err := d.Read(one)
-		must(t, err)
+		must.Do(t, d.Write(one, always, text(want)))
+		f := must.Get(d.Read(one))(t)
 		for range 2 {
 			if string(f.Bytes()) != want {
 				t.Errorf("%d bytes, want %d", len(f.Bytes()), len(want))
@@ -149,38 +139,36 @@ func TestRemoval(t *testing.T) {
 	d := open(t, path)
 	fill := func() {
 		for _, n := range []snapshot.Name{one, more, other, far} {
-			must(t, d.Write(n, always, text("text")))
+			must.Do(t, d.Write(n, always, text("text")))
 		}
 	}
 	fill()
-	must(t, d.Remove(more.Tenant, more.Collection))
+	must.Do(t, d.Remove(more.Tenant, more.Collection))
 	for n, want := range map[snapshot.Name]string{one: "", more: "", other: "text", far: "text"} {
 		if got := read(t, d, n); got != want {
 			t.Errorf("%v is %q, want %q", n, got, want)
 		}
 	}
-	names, err := d.Names(snapshot.ID{})
-	must(t, err)
+	names := must.Get(d.Names(snapshot.ID{}))(t)
 	if want := []snapshot.Name{other, far}; !slices.Equal(names, want) {
 		t.Errorf("names are %v, want %v", names, want)
 	}
 	fill()
-	must(t, d.RemoveFile(more))
-	must(t, d.RemoveFile(more))
-	names, err = d.Names(one.Tenant)
-	must(t, err)
+	must.Do(t, d.RemoveFile(more))
+	must.Do(t, d.RemoveFile(more))
+	names = must.Get(d.Names(one.Tenant))(t)
 	if want := []snapshot.Name{one, other}; !slices.Equal(names, want) {
 		t.Errorf("names of a tenant are %v, want %v", names, want)
 	}
-	must(t, d.RemoveTenant(one.Tenant))
+	must.Do(t, d.RemoveTenant(one.Tenant))
 	if left := files(t, path); len(left) != 1 || read(t, d, far) != "text" {
 		t.Errorf("left are %v", left)
 	}
-	must(t, d.RemoveTenant(one.Tenant))
+	must.Do(t, d.RemoveTenant(one.Tenant))
 	// The part of a writer that is still at work is removed with the others, and its file gets no name.
 	removed := false
-	err = d.Write(far, func() bool { return !removed }, func(w io.Writer) error {
-		must(t, text("secret")(w))
+	err := d.Write(far, func() bool { return !removed }, func(w io.Writer) error {
+		must.Do(t, text("secret")(w))
 		removed = true
 		return d.Remove(far.Tenant, far.Collection)
 	})

@@ -11,21 +11,20 @@ import (
 	"weak"
 
 	"github.com/slipboxhq/slipbox/internal/snapshot"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // resident returns how many KiB of each file below a directory are in the memory of this process.
 func resident(t *testing.T, dir string) map[string]int {
 	t.Helper()
-	raw, err := os.ReadFile("/proc/self/smaps")
-	must(t, err)
+	raw := must.Get(os.ReadFile("/proc/self/smaps"))(t)
 	out, name := map[string]int{}, ""
 	for line := range strings.Lines(string(raw)) {
 		switch f := strings.Fields(line); {
 		case strings.Contains(f[0], "-"):
 			name = f[len(f)-1]
 		case f[0] == "Rss:" && strings.HasPrefix(name, dir):
-			n, err := strconv.Atoi(f[1])
-			must(t, err)
+			n := must.Get(strconv.Atoi(f[1]))(t)
 			out[filepath.Base(name)] += n
 		}
 	}
@@ -41,9 +40,8 @@ func TestRecentFilesStay(t *testing.T) {
 	var list []*snapshot.File
 	add := func(kind string, size int) {
 		n := snapshot.Name{Tenant: one.Tenant, Collection: one.Collection, Kind: kind}
-		must(t, d.Write(n, always, text(strings.Repeat("x", size))))
-		f, err := d.Read(n)
-		must(t, err)
+		must.Do(t, d.Write(n, always, text(strings.Repeat("x", size))))
+		f := must.Get(d.Read(n))(t)
 		list = append(list, f)
 	}
 	use := func(i int) {

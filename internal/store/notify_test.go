@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // notifiedStore is a store with the changes that it has reported.
@@ -27,15 +28,11 @@ type notifiedStore struct {
 
 func openNotified(t *testing.T) *notifiedStore {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "slipbox.db")}, sqlite.Deps{}))(t)
 	l := &notifiedStore{t: t}
 	l.Store = store.NotifyOnCommit(db, func(c store.Change) { l.got = append(l.got, c) })
 	t.Cleanup(func() { l.must(l.Close()) })
-	acme, err := l.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme"})
-	l.must(err)
+	acme := must.Get(l.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme"}))(t)
 	l.s = grant.Scope(acme.ID, uuid.Nil, "test", tenant.AllPermissions()...)
 	return l
 }
@@ -62,22 +59,19 @@ func (l *notifiedStore) wants(after string, want ...store.Change) {
 func (l *notifiedStore) collection(c memory.NewCollection) memory.CollectionCreated {
 	l.t.Helper()
 	c.Policy, c.Embedder, c.Dim = memory.PolicyAMEM, "hash", 384
-	made, err := l.CreateCollection(l.t.Context(), l.s, c)
-	l.must(err)
+	made := must.Get(l.CreateCollection(l.t.Context(), l.s, c))(l.t)
 	return made
 }
 
 func (l *notifiedStore) write(c uuid.UUID, fn func(ctx context.Context, tx memory.Tx) error) memory.Written {
 	l.t.Helper()
-	w, err := l.Write(l.t.Context(), l.s, c, memory.WriteOptions{Cause: memory.CauseAdd}, fn)
-	l.must(err)
+	w := must.Get(l.Write(l.t.Context(), l.s, c, memory.WriteOptions{Cause: memory.CauseAdd}, fn))(l.t)
 	return w
 }
 
 func (l *notifiedStore) claim(c uuid.UUID, stage memory.Stage) memory.Job {
 	l.t.Helper()
-	jobs, err := l.ClaimJobs(l.t.Context(), l.s, c, stage, uuid.New(), time.Now().Add(time.Minute), 1)
-	l.must(err)
+	jobs := must.Get(l.ClaimJobs(l.t.Context(), l.s, c, stage, uuid.New(), time.Now().Add(time.Minute), 1))(l.t)
 	if len(jobs) != 1 {
 		l.t.Fatalf("claimed %d %s jobs, want 1", len(jobs), stage)
 	}
@@ -177,11 +171,9 @@ func TestNotifyOnJobs(t *testing.T) {
 	l.wants("a failed try, which waits", store.Change{Jobs: changed})
 	l.end(claim(memory.StageDecide), memory.JobEnd{State: memory.JobDead, Stage: memory.StageDecide, Attempts: 3})
 	l.wants("the end of a decide: its worker looks for the next", store.Change{Collection: c, Jobs: ended})
-	_, err := l.RetryJob(t.Context(), l.s, j.ID, memory.AuditEntry{Action: "job.retry"})
-	l.must(err)
+	must.Get(l.RetryJob(t.Context(), l.s, j.ID, memory.AuditEntry{Action: "job.retry"}))(t)
 	l.wants("a retry", store.Change{Collection: c, Stages: decide, Jobs: changed})
-	_, err = l.CancelJob(t.Context(), l.s, j.ID, memory.AuditEntry{Action: "job.cancel"})
-	l.must(err)
+	must.Get(l.CancelJob(t.Context(), l.s, j.ID, memory.AuditEntry{Action: "job.cancel"}))(t)
 	l.wants("a canceled job, which others may have waited behind", store.Change{Collection: c, Stages: decide, Jobs: ended})
 	l.write(c, func(ctx context.Context, tx memory.Tx) error {
 		_, err := tx.Enqueue(ctx, memory.Job{Collection: c, Kind: memory.JobNote, Stage: memory.StagePrepare})
@@ -218,11 +210,9 @@ func TestNotifyOnCollections(t *testing.T) {
 		l.must(err)
 	}
 	l.wants("the last step", store.Change{Collection: target.ID, Revision: v.At, Stages: task, Usage: true})
-	_, err = l.DeleteCollection(t.Context(), l.s, target.ID, false, memory.AuditEntry{Action: "collection.delete"})
-	l.must(err)
+	must.Get(l.DeleteCollection(t.Context(), l.s, target.ID, false, memory.AuditEntry{Action: "collection.delete"}))(t)
 	l.wants("a removal", store.Change{Collection: target.ID, Stages: task, Deleted: true})
-	ada, err := l.EnsureAgent(t.Context(), l.s, "ada")
-	l.must(err)
+	ada := must.Get(l.EnsureAgent(t.Context(), l.s, "ada"))(t)
 	l.must(l.DeleteAgent(t.Context(), l.s, ada.ID))
 	l.wants("the removal of an agent", store.Change{Agent: ada.ID, Deleted: true})
 	l.must(l.DeleteTenant(t.Context(), grant.Operator("test"), l.s.Tenant()))

@@ -22,6 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // observation is an observed store with the spans and measurements that it made.
@@ -50,10 +51,7 @@ func observe(t *testing.T) *observation {
 	if ob.Store, err = store.Observe(db, ob.tracer, sdkmetric.NewMeterProvider(sdkmetric.WithReader(ob.reader)).Meter("test")); err != nil {
 		t.Fatal(err)
 	}
-	acme, err := ob.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	acme := must.Get(ob.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme"}))(t)
 	ob.s = grant.Scope(acme.ID, uuid.Nil, "test", tenant.AllPermissions()...)
 	return ob
 }
@@ -62,9 +60,7 @@ func observe(t *testing.T) *observation {
 func (ob *observation) measured() map[string]uint64 {
 	ob.t.Helper()
 	var all metricdata.ResourceMetrics
-	if err := ob.reader.Collect(ob.t.Context(), &all); err != nil {
-		ob.t.Fatal(err)
-	}
+	must.Do(ob.t, ob.reader.Collect(ob.t.Context(), &all))
 	out := map[string]uint64{}
 	for _, sm := range all.ScopeMetrics {
 		for _, m := range sm.Metrics {
@@ -130,10 +126,7 @@ func TestObserve(t *testing.T) {
 	t.Parallel()
 	ob := observe(t)
 	// Outside of a trace there are no spans, and jobs carry no trace.
-	made, err := ob.CreateCollection(t.Context(), ob.s, memory.NewCollection{Collection: memory.Collection{Name: "private name"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(ob.CreateCollection(t.Context(), ob.s, memory.NewCollection{Collection: memory.Collection{Name: "private name"}}))(t)
 	if n := len(ob.spans.Ended()); n != 0 {
 		t.Errorf("%d spans without a trace", n)
 	}
@@ -151,12 +144,9 @@ func TestObserve(t *testing.T) {
 		t.Fatal(err)
 	}
 	copyJob := &memory.Job{Kind: memory.JobCopy, Stage: memory.StageTask}
-	copied, err := ob.CreateCollection(ctx, ob.s, memory.NewCollection{
+	copied := must.Get(ob.CreateCollection(ctx, ob.s, memory.NewCollection{
 		Collection: memory.Collection{Name: "copy", State: memory.CollectionCopying}, CopyJob: copyJob,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	root.End()
 
 	spans := ob.spans.Ended()
@@ -199,17 +189,11 @@ func (ob *observation) enqueue(ctx context.Context, collection uuid.UUID, j memo
 	ob.t.Helper()
 	j.Kind, j.Stage = memory.JobConsolidate, memory.StageTask
 	var id uuid.UUID
-	_, err := ob.Write(ctx, ob.s, collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(ob.Write(ctx, ob.s, collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 		made, err := tx.Enqueue(ctx, j)
 		id = made.ID
 		return err
-	})
-	if err != nil {
-		ob.t.Fatal(err)
-	}
-	got, err := ob.Job(context.Background(), ob.s, id)
-	if err != nil {
-		ob.t.Fatal(err)
-	}
+	}))(ob.t)
+	got := must.Get(ob.Job(context.Background(), ob.s, id))(ob.t)
 	return got
 }

@@ -28,14 +28,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/telemetry/telemetrytest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func start(t *testing.T, env map[string]string) *telemetry.Telemetry {
 	t.Helper()
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{Version: "v1", Getenv: func(k string) string { return env[k] }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tel := must.Get(telemetry.Start(t.Context(), telemetry.Config{Version: "v1", Getenv: func(k string) string { return env[k] }}))(t)
 	return tel
 }
 
@@ -52,10 +50,7 @@ func scrape(t *testing.T, tel *telemetry.Telemetry) string {
 func TestMetricsAreServed(t *testing.T) {
 	t.Parallel()
 	tel := start(t, nil)
-	c, err := tel.Meter("internal/test").Int64Counter("slipbox.test.things", metric.WithUnit("{thing}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(tel.Meter("internal/test").Int64Counter("slipbox.test.things", metric.WithUnit("{thing}")))(t)
 	c.Add(t.Context(), 3, metric.WithAttributes(telemetry.ErrorType.String("not_found")))
 	text := scrape(t, tel)
 	for _, want := range []string{`slipbox_test_things_total{error_type="not_found"} 3`, `service_name="slipbox"`, `service_version="v1"`, "go_goroutines "} {
@@ -75,10 +70,7 @@ func TestMetricsAreServed(t *testing.T) {
 func TestHTTPMetricsBoundAttributeValues(t *testing.T) {
 	t.Parallel()
 	tel := start(t, nil)
-	h, err := telemetry.NewHTTPMetrics(tel.Meter("internal/api"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(telemetry.NewHTTPMetrics(tel.Meter("internal/api")))(t)
 	end := h.Begin(t.Context(), "GET")
 	if text := scrape(t, tel); !strings.Contains(text, `http_server_active_requests{http_request_method="GET"} 1`) {
 		t.Errorf("the request is not active in:\n%s", text)
@@ -110,10 +102,7 @@ type slogKind string
 // emit creates one record of each signal and shuts tel down.
 func emit(t *testing.T, tel *telemetry.Telemetry, base *slog.Logger) {
 	t.Helper()
-	c, err := tel.Meter("internal/test").Int64Counter("slipbox.test.things")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(tel.Meter("internal/test").Int64Counter("slipbox.test.things"))(t)
 	ctx, span := tel.Tracer("internal/test").Start(t.Context(), "the work")
 	span.SetAttributes(telemetry.Tenant.String("t1"))
 	c.Add(ctx, 1)
@@ -151,14 +140,8 @@ func TestSignalsAreExportedOnlyWhenConfigured(t *testing.T) {
 			}
 			t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test")
 			var local bytes.Buffer
-			base, err := telemetry.NewLogger(&local, telemetry.LogConfig{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			tel, err := telemetry.Start(t.Context(), telemetry.Config{Service: "slipbox-test", Version: "v1", Getenv: os.Getenv})
-			if err != nil {
-				t.Fatal(err)
-			}
+			base := must.Get(telemetry.NewLogger(&local, telemetry.LogConfig{}))(t)
+			tel := must.Get(telemetry.Start(t.Context(), telemetry.Config{Service: "slipbox-test", Version: "v1", Getenv: os.Getenv}))(t)
 			emit(t, tel, base)
 			var got []string
 			if spans := r.Spans(); len(spans) > 0 {
@@ -194,10 +177,7 @@ func TestServiceNameFromEnvironment(t *testing.T) {
 	r := telemetrytest.New(t)
 	r.Setenv(t)
 	t.Setenv("OTEL_SERVICE_NAME", "mine")
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{Service: "slipbox-test", Getenv: os.Getenv})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tel := must.Get(telemetry.Start(t.Context(), telemetry.Config{Service: "slipbox-test", Getenv: os.Getenv}))(t)
 	if text := scrape(t, tel); !strings.Contains(text, `service_name="mine"`) || !strings.Contains(text, "service_instance_id=") {
 		t.Errorf("the resource in:\n%s", text)
 	}
@@ -210,10 +190,7 @@ func TestServiceNameFromEnvironment(t *testing.T) {
 // Langfuse takes traces in protobuf at a path of its own, and knows who sends them by a header.
 func TestTracesGoToLangfuse(t *testing.T) {
 	r := telemetrytest.New(t)
-	behind, err := url.Parse(r.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	behind := must.Get(url.Parse(r.URL))(t)
 	proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(behind) }}
 	langfuse := httptest.NewServer(http.StripPrefix("/api/public/otel", http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if public, secret, ok := req.BasicAuth(); !ok || public != "pk-lf-1" || secret != "sk-lf-2>>>>" || req.Header.Get("Content-Type") != "application/x-protobuf" {
@@ -228,10 +205,7 @@ func TestTracesGoToLangfuse(t *testing.T) {
 	} {
 		t.Setenv(k, v)
 	}
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{Service: "slipbox-test", Getenv: os.Getenv})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tel := must.Get(telemetry.Start(t.Context(), telemetry.Config{Service: "slipbox-test", Getenv: os.Getenv}))(t)
 	emit(t, tel, slog.New(slog.DiscardHandler))
 	if spans := r.Spans(); len(spans) != 1 || spans[0].Name != "the work" || len(r.Metrics()) > 0 || len(r.Logs()) > 0 {
 		t.Errorf("%+v, %v, %v", spans, r.Metrics(), r.Logs())
@@ -241,10 +215,7 @@ func TestTracesGoToLangfuse(t *testing.T) {
 func TestDriverErrorMessagesAreNotExported(t *testing.T) {
 	r := telemetrytest.New(t)
 	r.Setenv(t)
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{Getenv: os.Getenv})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tel := must.Get(telemetry.Start(t.Context(), telemetry.Config{Getenv: os.Getenv}))(t)
 	secret := "content of a note"
 	_, span := tel.Tracer("internal/test").Start(t.Context(), "SELECT")
 	span.RecordError(fmt.Errorf("invalid input syntax: %q", secret))
@@ -254,9 +225,7 @@ func TestDriverErrorMessagesAreNotExported(t *testing.T) {
 	_, span = tel.Tracer("internal/test").Start(t.Context(), "store.Write")
 	span.SetStatus(codes.Error, "unavailable")
 	span.End()
-	if err := tel.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tel.Shutdown(t.Context()))
 	spans := r.Spans()
 	if len(spans) != 2 || !spans[0].Failed || spans[0].Status != "" || len(spans[0].Events) != 1 || spans[1].Status != "unavailable" {
 		t.Errorf("spans are %+v", spans)
@@ -279,10 +248,7 @@ func TestExportErrorsAreLoggedRarely(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", down.URL)
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "2")
 	var local commandtest.Buffer
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{Log: slog.New(slog.NewTextHandler(&local, nil)), Getenv: os.Getenv})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tel := must.Get(telemetry.Start(t.Context(), telemetry.Config{Log: slog.New(slog.NewTextHandler(&local, nil)), Getenv: os.Getenv}))(t)
 	deadline := time.After(5 * time.Minute)
 	for refused.Load() < 10 {
 		_, span := tel.Tracer("internal/test").Start(t.Context(), "work")
@@ -311,10 +277,7 @@ func TestShutdownWithHangingEndpoint(t *testing.T) {
 	defer close(hang)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
 	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "600000")
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{Getenv: os.Getenv})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tel := must.Get(telemetry.Start(t.Context(), telemetry.Config{Getenv: os.Getenv}))(t)
 	_, span := tel.Tracer("internal/test").Start(t.Context(), "work")
 	span.End()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -368,10 +331,7 @@ func TestStartRefusesInvalidSettings(t *testing.T) {
 func TestLogger(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	log, err := telemetry.NewLogger(&out, telemetry.LogConfig{Level: "warn", Format: "json"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(telemetry.NewLogger(&out, telemetry.LogConfig{Level: "warn", Format: "json"}))(t)
 	span := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}})
 	ctx := trace.ContextWithSpanContext(t.Context(), span)
 	log.InfoContext(ctx, "not this")
@@ -389,10 +349,7 @@ func TestLogger(t *testing.T) {
 		}
 	}
 	out.Reset()
-	text, err := telemetry.NewLogger(&out, telemetry.LogConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(telemetry.NewLogger(&out, telemetry.LogConfig{}))(t)
 	text.DebugContext(t.Context(), "no")
 	text.InfoContext(t.Context(), "yes")
 	if s := out.String(); !strings.Contains(s, "msg=yes") || strings.Contains(s, "msg=no") {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant/internal/scope"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // fakeDirectory is the directory of one tenant and the source of its usage.
@@ -62,10 +63,7 @@ func newTestQuotas(t *testing.T, limits Limits) (*Quotas, *fakeDirectory, *manua
 	t.Helper()
 	h := &fakeDirectory{tenant: Tenant{ID: uuid.New(), State: Active, Limits: limits}}
 	c := newManualClock()
-	q, err := NewQuotas(h, h, c.clock, QuotaConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(NewQuotas(h, h, c.clock, QuotaConfig{}))(t)
 	return q, h, c, scope.New(h.tenant.ID, uuid.Nil, "test", AllPermissions())
 }
 
@@ -74,9 +72,7 @@ func TestNoQuotaNoUsageSum(t *testing.T) {
 	q, h, c, s := newTestQuotas(t, Limits{RequestsPerMinute: 5})
 	h.fail = errors.New("must not be called")
 	for range 100 {
-		if err := q.Check(t.Context(), s, Usage{Notes: 1 << 40, StoredBytes: 1 << 60}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, q.Check(t.Context(), s, Usage{Notes: 1 << 40, StoredBytes: 1 << 60}))
 		c.advance(time.Second)
 	}
 	if h.sums != 0 {
@@ -117,9 +113,7 @@ func TestQuotaCountsUsage(t *testing.T) {
 	t.Parallel()
 	q, h, c, s := newTestQuotas(t, Limits{Notes: 10})
 	h.used = Usage{Notes: 9}
-	if err := q.Check(t.Context(), s, Usage{Notes: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, q.Check(t.Context(), s, Usage{Notes: 1}))
 	h.set(func(h *fakeDirectory) { h.used.Notes = 10 })
 	if err := q.Check(t.Context(), s, Usage{Notes: 1}); !fault.Is(err, fault.QuotaExceeded) {
 		t.Fatal(err)
@@ -127,27 +121,21 @@ func TestQuotaCountsUsage(t *testing.T) {
 	// Freed room counts after recheck, not only after Refresh.
 	h.set(func(h *fakeDirectory) { h.used.Notes = 5 })
 	c.advance(100 * time.Millisecond)
-	if err := q.Check(t.Context(), s, Usage{Notes: 5}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, q.Check(t.Context(), s, Usage{Notes: 5}))
 	if err := q.Check(t.Context(), s, Usage{Notes: 1}); !fault.Is(err, fault.QuotaExceeded) {
 		t.Fatal(err)
 	}
 	// After Forget, a raised limit takes effect at once.
 	h.set(func(h *fakeDirectory) { h.tenant.Limits.Notes = 20 })
 	q.Forget(s.Tenant())
-	if err := q.Check(t.Context(), s, Usage{Notes: 10}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, q.Check(t.Context(), s, Usage{Notes: 10}))
 }
 
 func TestUsageSumIsCached(t *testing.T) {
 	t.Parallel()
 	q, h, c, s := newTestQuotas(t, Limits{Notes: 1 << 40})
 	for range 50 {
-		if err := q.Check(t.Context(), s, Usage{Notes: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, q.Check(t.Context(), s, Usage{Notes: 1}))
 		c.advance(100 * time.Millisecond)
 	}
 	if h.sums != 1 {
@@ -217,17 +205,12 @@ func TestQuotasAreBounded(t *testing.T) {
 	t.Parallel()
 	h := &fakeDirectory{}
 	c := newManualClock()
-	q, err := NewQuotas(h, h, c.clock, QuotaConfig{MaxTenants: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(NewQuotas(h, h, c.clock, QuotaConfig{MaxTenants: 10}))(t)
 	for range 50 {
 		id := uuid.New()
 		h.set(func(h *fakeDirectory) { h.tenant = Tenant{ID: id, Limits: Limits{Notes: 1}} })
 		s := scope.New(id, uuid.Nil, "test", nil)
-		if err := q.Check(t.Context(), s, Usage{Notes: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, q.Check(t.Context(), s, Usage{Notes: 1}))
 		if err := q.Check(t.Context(), s, Usage{Notes: 1}); !fault.Is(err, fault.QuotaExceeded) {
 			t.Fatal(err)
 		}
@@ -344,9 +327,7 @@ func TestNear(t *testing.T) {
 		{Limits{Notes: 100_000, StoredBytes: 1 << 20}, Usage{Notes: 1, StoredBytes: 10}, true},
 	} {
 		q, _, _, s := newTestQuotas(t, c.limits)
-		if err := q.Check(t.Context(), s, c.ask); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, q.Check(t.Context(), s, c.ask))
 		l, near, err := q.Near(t.Context(), s)
 		if err != nil || near != c.near || l != c.limits {
 			t.Errorf("limits %+v, admitted %+v: near %v, %v", c.limits, c.ask, near, err)
@@ -375,10 +356,7 @@ func TestOneSumAtATime(t *testing.T) {
 	h := &fakeDirectory{tenant: Tenant{ID: uuid.New(), State: Active}}
 	u := &heldUsage{fakeDirectory: h, began: make(chan struct{}), goOn: make(chan struct{})}
 	c := newManualClock()
-	q, err := NewQuotas(h, u, c.clock, QuotaConfig{Defaults: Limits{QueuedJobs: 1000}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(NewQuotas(h, u, c.clock, QuotaConfig{Defaults: Limits{QueuedJobs: 1000}}))(t)
 	s := scope.New(h.tenant.ID, uuid.Nil, "test", AllPermissions())
 	check := func() {
 		if err := q.Check(t.Context(), s, Usage{QueuedJobs: 1}); err != nil {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // manualClock moves only when a test advances it.
@@ -196,10 +197,7 @@ func TestLimiterConcurrent(t *testing.T) {
 func TestLimiterSpend(t *testing.T) {
 	t.Parallel()
 	c := newManualClock()
-	l, err := NewLimiter(c.clock, RateConfig{Window: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(NewLimiter(c.clock, RateConfig{Window: time.Hour}))(t)
 	id, other := uuid.New(), uuid.New()
 	ready := func(id uuid.UUID) bool { return l.Ready(id, 100) == 0 }
 	l.Spend(id, 100, 60)

@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestEscapeMarks(t *testing.T) {
@@ -104,10 +106,7 @@ func FuzzEscapeMarks(f *testing.F) {
 		if mark := cited.FindString(seen); mark != "" {
 			t.Fatalf("%q becomes %q, which has the citation %q", in, out, mark)
 		}
-		doc, err := json.Marshal(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := must.Get(json.Marshal(in))(t)
 		var back string
 		if err := json.Unmarshal([]byte(EscapeTagsJSON(string(doc))), &back); err != nil || back != in {
 			t.Fatalf("%q in JSON becomes %q: %v", in, back, err)

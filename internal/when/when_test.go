@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // reference is a Wednesday.
@@ -131,10 +133,7 @@ func TestReferenceAtTheEdges(t *testing.T) {
 		{"2023-06-19T00:00:00Z", "last Sunday", "2023-06-18"},
 		{"2023-06-18T10:00:00Z", "this weekend", "2023-06-17..2023-06-18"},
 	} {
-		ref, err := time.Parse(time.RFC3339, c.at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ref := must.Get(time.Parse(time.RFC3339, c.at))(t)
 		if got := shown(c.query, ref); got != c.want {
 			t.Errorf("%s at %s: got %s, want %s", c.query, c.at, got, c.want)
 		}
@@ -156,10 +155,7 @@ func TestContainsDaysOfWriters(t *testing.T) {
 	t.Parallel()
 	at := func(s string) time.Time {
 		t.Helper()
-		out, err := time.Parse(time.RFC3339, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(time.Parse(time.RFC3339, s))(t)
 		return out
 	}
 	first := Parse("on 1 June 2026", at("2026-06-10T12:00:00Z"))[0]
@@ -180,10 +176,7 @@ func TestContainsDaysOfWriters(t *testing.T) {
 func TestDayStart(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"UTC", "America/Sao_Paulo", "Asia/Beirut", "America/Havana", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Africa/Cairo"} {
-		zone, err := time.LoadLocation(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		zone := must.Get(time.LoadLocation(name))(t)
 		for d := 1; d <= 3000; d++ {
 			day := time.Date(2015, 1, d, 12, 0, 0, 0, time.UTC)
 			start := DayStart(2015, 1, d, zone)

@@ -15,14 +15,13 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // bodyParts counts the parts of an import's body in the spool.
 func (p *plant) bodyParts(job uuid.UUID) (n int) {
 	p.t.Helper()
-	if err := p.store.Parts(p.t.Context(), p.s, job, memory.SpoolBody, func([]byte) error { n++; return nil }); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.store.Parts(p.t.Context(), p.s, job, memory.SpoolBody, func([]byte) error { n++; return nil }))
 	return n
 }
 

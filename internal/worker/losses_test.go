@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/worker"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // mortal is the store as the process of a worker reaches it: after a kill nothing of that process
@@ -68,9 +69,7 @@ func (p *plant) kill() {
 	p.mortal.dead.Store(true)
 	p.stop()
 	p.mortal.dead.Store(false)
-	if _, err := p.worker.Recover(p.t.Context()); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Get(p.worker.Recover(p.t.Context()))(p.t)
 }
 
 // waitFor waits until a condition holds for each of some jobs.
@@ -82,10 +81,7 @@ func (p *plant) waitFor(what string, ids []uuid.UUID, holds func(j *memory.Job) 
 		left := 0
 		var last memory.Job
 		for _, id := range ids {
-			j, err := p.store.Job(p.t.Context(), p.s, id)
-			if err != nil {
-				p.t.Fatal(err)
-			}
+			j := must.Get(p.store.Job(p.t.Context(), p.s, id))(p.t)
 			if !holds(&j) {
 				left, last = left+1, j
 			}
@@ -160,15 +156,9 @@ func TestJobsThatDieTogether(t *testing.T) {
 	p, asked := crashable(t, worker.Config{MaxAlone: 2})
 	var ids []uuid.UUID
 	for c := range 6 {
-		view, err := p.collections.Create(t.Context(), p.s, notes.CollectionInput{Name: fmt.Sprint("c", c)}, memory.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		view := must.Get(p.collections.Create(t.Context(), p.s, notes.CollectionInput{Name: fmt.Sprint("c", c)}, memory.Request{}))(t)
 		for n := range 2 {
-			out, err := p.notes.Add(t.Context(), p.s, view.Collection.ID.String(), notes.NewNote{Content: fmt.Sprintf("Note %d of %d.", n, c)}, memory.Request{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(p.notes.Add(t.Context(), p.s, view.Collection.ID.String(), notes.NewNote{Content: fmt.Sprintf("Note %d of %d.", n, c)}, memory.Request{}))(t)
 			ids = append(ids, out.Job.ID)
 		}
 	}
@@ -204,9 +194,7 @@ func TestJobThatEndsItsProcess(t *testing.T) {
 		t.Errorf("note is %q, %q", n.State, n.Error)
 	}
 	p.stop()
-	if _, err := p.store.RetryJob(t.Context(), p.s, out.Job.ID, memory.AuditEntry{Action: "job.retry"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.store.RetryJob(t.Context(), p.s, out.Job.ID, memory.AuditEntry{Action: "job.retry"}))(t)
 	p.killWhileRunning(0, ids, asked)
 	p.fake.Handle("analyze", nil)
 	p.run()

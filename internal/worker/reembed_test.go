@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/jobs"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Every request, also a concurrent one, gets the same job.
@@ -20,10 +21,7 @@ func TestReembedIsOneJob(t *testing.T) {
 	t.Parallel()
 	p := newPlant(t, settings{})
 	p.stop() // jobs stay queued
-	embedders, err := llm.NewRegistry(llm.Deps{}, llm.Config{EmbedProvider: llm.EmbedHash})
-	if err != nil {
-		t.Fatal(err)
-	}
+	embedders := must.Get(llm.NewRegistry(llm.Deps{}, llm.Config{EmbedProvider: llm.EmbedHash}))(t)
 	up := jobs.Upkeep{Store: p.store, Embedders: embedders}
 	var group sync.WaitGroup
 	jobs := make([]memory.Job, 8)
@@ -50,10 +48,7 @@ func TestReembedIsOneJob(t *testing.T) {
 	if _, err := up.Reembed(t.Context(), p.s, "nothing", llm.HashName); !fault.Is(err, fault.NotFound) {
 		t.Errorf("of no collection: %v", err)
 	}
-	agent, err := p.store.EnsureAgent(t.Context(), p.s, "ada")
-	if err != nil {
-		t.Fatal(err)
-	}
+	agent := must.Get(p.store.EnsureAgent(t.Context(), p.s, "ada"))(t)
 	for _, s := range []tenant.Scope{
 		grant.Scope(p.s.Tenant(), uuid.Nil, "writer", tenant.NotesWrite),
 		grant.Scope(p.s.Tenant(), agent.ID, "ada", tenant.CollectionsWrite), // the collection is shared

@@ -32,6 +32,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 	"github.com/slipboxhq/slipbox/internal/worker"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // plant is a running worker on the embedded store.
@@ -166,10 +167,7 @@ func (p *plant) run() {
 
 func (p *plant) add(content string) notes.NoteWritten {
 	p.t.Helper()
-	out, err := p.notes.Add(p.t.Context(), p.s, p.c.ID.String(), notes.NewNote{Content: content}, memory.Request{})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	out := must.Get(p.notes.Add(p.t.Context(), p.s, p.c.ID.String(), notes.NewNote{Content: content}, memory.Request{}))(p.t)
 	return out
 }
 
@@ -188,10 +186,7 @@ func (p *plant) ended(id uuid.UUID) memory.Job {
 
 func (p *plant) note(c, id uuid.UUID) memory.Note {
 	p.t.Helper()
-	v, err := p.store.OpenView(p.t.Context(), p.s, c.String(), memory.At{})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	v := must.Get(p.store.OpenView(p.t.Context(), p.s, c.String(), memory.At{}))(p.t)
 	list, err := p.store.Notes(p.t.Context(), p.s, v, []uuid.UUID{id}, memory.ReadOptions{Vector: true})
 	if err != nil || len(list) != 1 {
 		p.t.Fatalf("note %s: %v, %v", id, list, err)
@@ -237,10 +232,7 @@ func TestBulk(t *testing.T) {
 		lines[i] = notes.BulkLine{Note: notes.NewNote{Content: fmt.Sprintf("Voyage %d of the schooner carried %s to harbour %d.", i, []string{"timber", "salt", "wool"}[i%3], i%7)}}
 	}
 	began := time.Now()
-	results, err := p.notes.AddMany(t.Context(), p.s, p.c.ID.String(), lines)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(p.notes.AddMany(t.Context(), p.s, p.c.ID.String(), lines))(t)
 	for _, r := range results {
 		if r.Err != nil || r.Job == nil {
 			t.Fatalf("line %d: %v", r.Line, r.Err)
@@ -252,14 +244,8 @@ func TestBulk(t *testing.T) {
 		}
 	}
 	t.Logf("%d notes evolved in %v", n, time.Since(began))
-	v, err := p.store.OpenView(t.Context(), p.s, p.c.ID.String(), memory.At{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sets, err := p.store.Changesets(t.Context(), p.s, v, 0, 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(p.store.OpenView(t.Context(), p.s, p.c.ID.String(), memory.At{}))(t)
+	sets := must.Get(p.store.Changesets(t.Context(), p.s, v, 0, 10_000))(t)
 	var order []uuid.UUID
 	for _, c := range sets {
 		if c.Cause == memory.CauseEvolve {
@@ -300,9 +286,7 @@ func TestRecover(t *testing.T) {
 	p := newPlant(t, settings{})
 	p.stop()
 	out := p.add("Left behind.")
-	if _, err := p.store.ClaimJobs(t.Context(), p.s, p.c.ID, memory.StagePrepare, uuid.New(), p.now().Add(time.Hour), 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.store.ClaimJobs(t.Context(), p.s, p.c.ID, memory.StagePrepare, uuid.New(), p.now().Add(time.Hour), 1))(t)
 	if n, err := p.worker.Recover(t.Context()); err != nil || n != 1 {
 		t.Fatalf("freed %d, %v", n, err)
 	}
@@ -400,13 +384,10 @@ func TestWatch(t *testing.T) {
 func (p *plant) enqueue(kind memory.JobKind) memory.Job {
 	p.t.Helper()
 	var j memory.Job
-	_, err := p.store.Write(p.t.Context(), p.s, p.c.ID, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) (err error) {
+	must.Get(p.store.Write(p.t.Context(), p.s, p.c.ID, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) (err error) {
 		j, err = tx.Enqueue(ctx, memory.Job{Collection: p.c.ID, Kind: kind, Stage: memory.StageTask})
 		return err
-	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	}))(p.t)
 	p.worker.Notify(memory.Due{Tenant: p.s.Tenant(), Collection: p.c.ID}, j.Stage)
 	return j
 }
@@ -435,10 +416,7 @@ func TestCloneJobs(t *testing.T) {
 	p := newPlant(t, settings{})
 	out := p.add("The archive holds glass plates of the southern sky.")
 	p.ended(out.Job.ID)
-	r, err := p.clone.Clone(t.Context(), p.s, p.c.ID.String(), clone.Input{Mode: clone.Copy, Name: "copied"}, memory.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(p.clone.Clone(t.Context(), p.s, p.c.ID.String(), clone.Input{Mode: clone.Copy, Name: "copied"}, memory.Request{}))(t)
 	if j := p.ended(r.Job.ID); j.State != memory.JobDone {
 		t.Fatalf("job %+v", j)
 	}
@@ -447,20 +425,14 @@ func TestCloneJobs(t *testing.T) {
 	}
 	p.stop()
 	waiting := p.add("A plate that waits.")
-	fork, err := p.clone.Clone(t.Context(), p.s, p.c.ID.String(), clone.Input{Name: "forked"}, memory.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fork := must.Get(p.clone.Clone(t.Context(), p.s, p.c.ID.String(), clone.Input{Name: "forked"}, memory.Request{}))(t)
 	p.run()
 	p.ended(waiting.Job.ID)
-	jobs, err := p.store.ListJobs(t.Context(), p.s, memory.JobQuery{Collection: fork.Collection.ID, Limit: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobs := must.Get(p.store.ListJobs(t.Context(), p.s, memory.JobQuery{Collection: fork.Collection.ID, Limit: 10}))(t)
 	for _, j := range jobs {
 		p.ended(j.ID)
 	}
-	jobs, err = p.store.ListJobs(t.Context(), p.s, memory.JobQuery{Collection: fork.Collection.ID, Notes: []uuid.UUID{waiting.Note.ID}, Limit: 10})
+	jobs, err := p.store.ListJobs(t.Context(), p.s, memory.JobQuery{Collection: fork.Collection.ID, Notes: []uuid.UUID{waiting.Note.ID}, Limit: 10})
 	if err != nil || len(jobs) != 0 { // it shares what the base's job decided
 		t.Fatalf("the fork has jobs %+v, %v", jobs, err)
 	}
@@ -478,10 +450,7 @@ func TestForkJobs(t *testing.T) {
 	before := p.view(p.c.ID).At
 	last := p.c.ID
 	for range memory.MaxLineage {
-		r, err := p.clone.Clone(t.Context(), p.s, last.String(), clone.Input{}, memory.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(p.clone.Clone(t.Context(), p.s, last.String(), clone.Input{}, memory.Request{}))(t)
 		last = r.Collection.ID
 	}
 	jobs, err := p.store.ListJobs(t.Context(), p.s, memory.JobQuery{Collection: last, Limit: 10})
@@ -492,23 +461,15 @@ func TestForkJobs(t *testing.T) {
 	if n := len(p.view(last).Layers); n != 2 {
 		t.Errorf("it has %d layers", n)
 	}
-	if _, err := p.store.Write(t.Context(), p.s, last, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(p.store.Write(t.Context(), p.s, last, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 		_, err := tx.Put(ctx, memory.Note{Content: "learned in the fork", State: memory.StateEvolved})
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	m, err := p.clone.Merge(t.Context(), p.s, p.c.ID.String(), clone.MergeInput{From: last.String(), Background: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	m := must.Get(p.clone.Merge(t.Context(), p.s, p.c.ID.String(), clone.MergeInput{From: last.String(), Background: true}))(t)
 	if j := p.ended(m.Job.ID); j.State != memory.JobDone || !strings.Contains(string(j.Result), `"notes":1`) || j.Progress == nil || j.Progress.Done != 1 {
 		t.Errorf("the merge ended as %+v: %s", j, j.Result)
 	}
-	back, err := p.clone.Rollback(t.Context(), p.s, p.c.ID.String(), clone.RollbackInput{To: before, Background: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(p.clone.Rollback(t.Context(), p.s, p.c.ID.String(), clone.RollbackInput{To: before, Background: true}))(t)
 	if j := p.ended(back.Job.ID); j.State != memory.JobDone || !strings.Contains(string(j.Result), `"changed":1`) {
 		t.Errorf("the rollback ended as %+v: %s", j, j.Result)
 	}
@@ -516,10 +477,7 @@ func TestForkJobs(t *testing.T) {
 
 func (p *plant) view(id uuid.UUID) memory.View {
 	p.t.Helper()
-	v, err := p.store.OpenView(p.t.Context(), p.s, id.String(), memory.At{})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	v := must.Get(p.store.OpenView(p.t.Context(), p.s, id.String(), memory.At{}))(p.t)
 	return v
 }
 
@@ -556,16 +514,10 @@ func TestRetireNotes(t *testing.T) {
 	p := newPlant(t, settings{})
 	ttl := int64(60)
 	kept := p.add("Stays.")
-	out, err := p.notes.Add(t.Context(), p.s, p.c.ID.String(), notes.NewNote{Content: "Goes.", TTLSeconds: &ttl}, memory.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(p.notes.Add(t.Context(), p.s, p.c.ID.String(), notes.NewNote{Content: "Goes.", TTLSeconds: &ttl}, memory.Request{}))(t)
 	p.ended(kept.Job.ID)
 	p.ended(out.Job.ID)
-	fork, err := p.clone.Clone(t.Context(), p.s, p.c.ID.String(), clone.Input{}, memory.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fork := must.Get(p.clone.Clone(t.Context(), p.s, p.c.ID.String(), clone.Input{}, memory.Request{}))(t)
 	for _, want := range []int{0, 2, 0} {
 		if n := p.worker.RetireNotes(t.Context()); n != want {
 			t.Errorf("%d collections, want %d", n, want)
@@ -573,10 +525,7 @@ func TestRetireNotes(t *testing.T) {
 		p.later(2 * time.Minute)
 	}
 	for _, c := range []uuid.UUID{p.c.ID, fork.Collection.ID} {
-		v, err := p.store.OpenView(t.Context(), p.s, c.String(), memory.At{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(p.store.OpenView(t.Context(), p.s, c.String(), memory.At{}))(t)
 		list, err := p.store.ListNotes(t.Context(), p.s, v, memory.NoteQuery{})
 		if err != nil || len(list) != 1 || list[0].ID != kept.Note.ID {
 			t.Errorf("left: %+v, %v", list, err)
@@ -594,14 +543,8 @@ func TestRemoveEphemeral(t *testing.T) {
 	p := newPlant(t, settings{})
 	kept := p.add("Stays.")
 	p.ended(kept.Job.ID)
-	view, err := p.collections.Create(t.Context(), p.s, notes.CollectionInput{Name: "scratch", Ephemeral: true}, memory.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := p.notes.Add(t.Context(), p.s, view.Collection.ID.String(), notes.NewNote{Content: "Goes."}, memory.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := must.Get(p.collections.Create(t.Context(), p.s, notes.CollectionInput{Name: "scratch", Ephemeral: true}, memory.Request{}))(t)
+	out := must.Get(p.notes.Add(t.Context(), p.s, view.Collection.ID.String(), notes.NewNote{Content: "Goes."}, memory.Request{}))(t)
 	p.ended(out.Job.ID)
 	p.stop()
 	if n, err := p.worker.RemoveEphemeral(t.Context()); err != nil || n != 1 {

@@ -22,6 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 	"github.com/slipboxhq/slipbox/test/corpus"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // BenchmarkAgent measures what an agent costs beside its model, which answers at once: building the context, a step
@@ -94,20 +95,20 @@ func newAgents(b *testing.B) *agents {
 	cfg.Addr, cfg.Data = "127.0.0.1:0", b.TempDir()
 	cfg.Limits.SingleTenant = true
 	cfg.LLM.EmbedProvider = llm.EmbedHash // the encoder has benchmarks of its own
-	a := must[*app.Gateway](b)(app.NewGateway(b.Context(), cfg, slog.New(slog.DiscardHandler)))
+	a := must.Get(app.NewGateway(b.Context(), cfg, slog.New(slog.DiscardHandler)))(b)
 	b.Cleanup(func() {
 		if err := a.Close(); err != nil {
 			b.Error(err)
 		}
 	})
-	t := must[tenant.Tenant](b)(a.Tenants.Create(b.Context(), grant.Operator("bench"), tenant.NewTenant{Name: app.DefaultTenant}))
+	t := must.Get(a.Tenants.Create(b.Context(), grant.Operator("bench"), tenant.NewTenant{Name: app.DefaultTenant}))(b)
 	g := &agents{
 		gateway: &gateway{Gateway: a, dir: cfg.Data, text: corpus.New(7), scope: grant.Scope(t.ID, uuid.Nil, "bench", tenant.AllPermissions()...)},
 		model:   &instant{Model: analyst.New()},
 	}
-	g.agent = must[*agent.Service](b)(agent.New(agent.Deps{
+	g.agent = must.Get(agent.New(agent.Deps{
 		Store: a.Store, Notes: a.Notes, Blocks: a.Blocks, Recall: a.Recall, Files: a.Files, Policies: a.Policies, Models: g.model,
-	}, agent.Config{Encoding: cfg.Context.Encoding}))
+	}, agent.Config{Encoding: cfg.Context.Encoding}))(b)
 	return g
 }
 
@@ -136,10 +137,7 @@ func (g *agents) cpuTimed(b *testing.B, fn func(i int) (time.Duration, error)) {
 	n := 0
 	g.cpu = 0
 	measure(b, func(i int) time.Duration {
-		took, err := fn(i)
-		if err != nil {
-			b.Fatal(err)
-		}
+		took := must.Get(fn(i))(b)
 		n++
 		return took
 	})
@@ -149,17 +147,15 @@ func (g *agents) cpuTimed(b *testing.B, fn func(i int) (time.Duration, error)) {
 func processorTime(b testing.TB) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // talked creates an agent with messages of two who take turns.
 func (g *agents) talked(b *testing.B, name string, n int, settings string) memory.Collection {
 	b.Helper()
-	v := must[notes.CollectionView](b)(g.Collections.Create(b.Context(), g.scope,
-		notes.CollectionInput{Name: name, Policy: memory.PolicyMemGPT, PolicyConfig: json.RawMessage(settings)}, memory.Request{}))
+	v := must.Get(g.Collections.Create(b.Context(), g.scope,
+		notes.CollectionInput{Name: name, Policy: memory.PolicyMemGPT, PolicyConfig: json.RawMessage(settings)}, memory.Request{}))(b)
 	g.talk(b, v.Collection, n)
 	return v.Collection
 }
@@ -175,7 +171,7 @@ func (g *agents) talk(b *testing.B, c memory.Collection, n int) {
 			}
 			in.Messages = append(in.Messages, notes.NewMessage{Role: role, Content: g.text.Note()})
 		}
-		must[notes.MessagesWritten](b)(g.Notes.AddMessages(b.Context(), g.scope, c.ID.String(), in, memory.Request{}))
+		must.Get(g.Notes.AddMessages(b.Context(), g.scope, c.ID.String(), in, memory.Request{}))(b)
 		n -= len(in.Messages)
 	}
 }
@@ -185,7 +181,7 @@ func (g *agents) emptied(b *testing.B, c memory.Collection) memory.Collection {
 	b.Helper()
 	f, _ := g.forked(b, c)
 	g.model.answer = func() memory.Turn { return memory.Turn{Role: memory.RoleAssistant, Text: "Yes."} }
-	must[time.Duration](b)(g.step(b, f, "Are you there?"))
+	must.Get(g.step(b, f, "Are you there?"))(b)
 	return f
 }
 
@@ -265,8 +261,8 @@ func (g *agents) flushes(b *testing.B) {
 // evicted returns the summary of the messages that have left the window; zero: there is none.
 func (g *agents) evicted(b *testing.B, c memory.Collection) memory.Note {
 	b.Helper()
-	v := must[memory.View](b)(g.Recall.Open(b.Context(), g.scope, c.ID.String(), nil, 0))
-	list := must[[]memory.Note](b)(g.Store.ListNotes(b.Context(), g.scope, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary}, Limit: 1}))
+	v := must.Get(g.Recall.Open(b.Context(), g.scope, c.ID.String(), nil, 0))(b)
+	list := must.Get(g.Store.ListNotes(b.Context(), g.scope, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary}, Limit: 1}))(b)
 	if len(list) == 0 {
 		return memory.Note{}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // said is a turn of the dialogues in corpus/dialogues.
@@ -23,10 +24,10 @@ type said struct {
 // saidTurns returns all turns, dialogue by dialogue.
 func saidTurns(b testing.TB) (out []said) {
 	b.Helper()
-	for _, d := range must[[]eval.Labeled](b)(eval.ReadCorpus(filepath.Join("..", "..", eval.CorpusDir))) {
+	for _, d := range must.Get(eval.ReadCorpus(filepath.Join("..", "..", eval.CorpusDir)))(b) {
 		for i := range d.Turns {
 			t := &d.Turns[i]
-			at := must[time.Time](b)(t.At())
+			at := must.Get(t.At())(b)
 			m := eval.Message{Role: "user", Name: t.Speaker, Content: t.Text, OccurredAt: &at, Session: d.ID}
 			if t.Role == "assistant" {
 				m.Role, m.Name = t.Role, ""
@@ -62,7 +63,7 @@ func BenchmarkCorpus(b *testing.B) {
 func ingested(b *testing.B) int {
 	b.Helper()
 	if n := os.Getenv("SLIPBOX_INGEST"); n != "" {
-		return must[int](b)(strconv.Atoi(n))
+		return must.Get(strconv.Atoi(n))(b)
 	}
 	return 1000
 }
@@ -115,11 +116,9 @@ func (g *gateway) ingests(b *testing.B, policyName string, turns []said) {
 					messages[i].Name = "" // it remembers one person
 				}
 			}
-			must[[]string](b)(client.AddMessages(b.Context(), c.ID.String(), messages))
+			must.Get(client.AddMessages(b.Context(), c.ID.String(), messages))(b)
 		}
-		if err := eval.Drain(b.Context(), &client, c.ID.String(), len(turns), nil); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, eval.Drain(b.Context(), &client, c.ID.String(), len(turns), nil))
 		took += time.Since(start)
 		cpu += processorTime(b) - used
 		rounds++

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/eval"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 var pagesRead = regexp.MustCompile(`(?m)^slipbox_database_pages_total\S* (\S+)$`)
@@ -23,14 +24,14 @@ var pagesRead = regexp.MustCompile(`(?m)^slipbox_database_pages_total\S* (\S+)$`
 // of a collection to return one of them looks at all their pages.
 func (g *gateway) pages(tb testing.TB) int {
 	tb.Helper()
-	resp := must[*http.Response](tb)(http.Get(g.URL() + "/metrics"))
+	resp := must.Get(http.Get(g.URL() + "/metrics"))(tb)
 	defer func() { _ = resp.Body.Close() }()
-	text := must[[]byte](tb)(io.ReadAll(resp.Body))
+	text := must.Get(io.ReadAll(resp.Body))(tb)
 	found := pagesRead.FindSubmatch(text)
 	if found == nil {
 		tb.Fatalf("no pages in %s", text)
 	}
-	return int(must[float64](tb)(strconv.ParseFloat(string(found[1]), 64)))
+	return int(must.Get(strconv.ParseFloat(string(found[1]), 64))(tb))
 }
 
 // compared returns how many notes the gateway's searches have compared with their filters. Conditions that all searches of a
@@ -91,7 +92,7 @@ func (s *growing) grow(tb testing.TB, to int) {
 		for range min(s.bulk, to-s.sent) {
 			part = append(part, s.next())
 		}
-		must[[]string](tb)(s.client.AddMessages(tb.Context(), s.c.ID.String(), part))
+		must.Get(s.client.AddMessages(tb.Context(), s.c.ID.String(), part))(tb)
 		if s.sent%50 == 0 || s.sent == to {
 			s.settle(tb)
 		}
@@ -107,10 +108,10 @@ func (s *growing) settle(tb testing.TB) {
 			var page struct {
 				Items []json.RawMessage `json:"items"`
 			}
-			req := must[*http.Request](tb)(http.NewRequestWithContext(tb.Context(), http.MethodGet,
-				fmt.Sprintf("%s/v1/jobs?collection=%s&state=%s&limit=1", s.g.URL(), s.c.ID, state), nil))
+			req := must.Get(http.NewRequestWithContext(tb.Context(), http.MethodGet,
+				fmt.Sprintf("%s/v1/jobs?collection=%s&state=%s&limit=1", s.g.URL(), s.c.ID, state), nil))(tb)
 			req.Header.Set("Authorization", "Bearer "+s.g.key)
-			resp := must[*http.Response](tb)(http.DefaultClient.Do(req))
+			resp := must.Get(http.DefaultClient.Do(req))(tb)
 			err := json.NewDecoder(resp.Body).Decode(&page)
 			_ = resp.Body.Close()
 			if err != nil {
@@ -135,18 +136,18 @@ func (s *growing) cost(tb testing.TB) flatCost {
 	out := flatCost{messages: s.sent, days: len(s.days)}
 	read, compared, used := s.g.pages(tb), s.g.compared(), processorTime(tb)
 	for range s.sampled {
-		must[[]string](tb)(s.client.AddEvolved(tb.Context(), s.c.ID.String(), []eval.Message{s.next()}))
+		must.Get(s.client.AddEvolved(tb.Context(), s.c.ID.String(), []eval.Message{s.next()}))(tb)
 	}
 	s.settle(tb)
 	out.messagePages, out.messageCPU = (s.g.pages(tb)-read)/s.sampled, (processorTime(tb)-used)/time.Duration(s.sampled)
 	out.messageCompared = (s.g.compared() - compared) / s.sampled
 	query := func(i int) string { return s.turns[(i*997)%min(s.sent, len(s.turns))].message.Content }
-	must[eval.Prompt](tb)(s.client.Context(tb.Context(), s.c.ID.String(), query(0), 1000, 0)) // its index is up to date then
+	must.Get(s.client.Context(tb.Context(), s.c.ID.String(), query(0), 1000, 0))(tb) // its index is up to date then
 	s.settle(tb)
 	asked := func() time.Duration {
 		used := processorTime(tb)
 		for i := range s.sampled {
-			must[eval.Prompt](tb)(s.client.Context(tb.Context(), s.c.ID.String(), query(i), 1000, 0))
+			must.Get(s.client.Context(tb.Context(), s.c.ID.String(), query(i), 1000, 0))(tb)
 		}
 		return (processorTime(tb) - used) / time.Duration(s.sampled)
 	}
@@ -188,7 +189,7 @@ func flatSizes(tb testing.TB, otherwise ...int) (out []int) {
 		return otherwise
 	}
 	for part := range strings.SplitSeq(list, ",") {
-		out = append(out, must[int](tb)(strconv.Atoi(part)))
+		out = append(out, must.Get(strconv.Atoi(part))(tb))
 	}
 	slices.Sort(out)
 	return out

@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/clone"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // BenchmarkForks measures forks of one base of 100,000 notes: a diff with ten changes, a page of notes in a fork of a fork seven
@@ -57,8 +58,8 @@ func BenchmarkForks(b *testing.B) {
 func (g *gateway) warm(b *testing.B, c memory.Collection, query string) {
 	b.Helper()
 	for {
-		v := must[memory.View](b)(g.Recall.Open(b.Context(), g.scope, c.ID.String(), nil, 0))
-		if out := must[recall.Result](b)(g.Recall.Search(b.Context(), g.scope, v, recall.Query{Text: query})); out.Degraded == "" {
+		v := must.Get(g.Recall.Open(b.Context(), g.scope, c.ID.String(), nil, 0))(b)
+		if out := must.Get(g.Recall.Search(b.Context(), g.scope, v, recall.Query{Text: query}))(b); out.Degraded == "" {
 			return
 		}
 	}
@@ -93,7 +94,7 @@ func heapBytes() int64 {
 // diskBytes returns the size of the gateway's files, without logs that are truncated when nobody writes.
 func (g *gateway) diskBytes(b *testing.B) (sum int64) {
 	b.Helper()
-	err := filepath.WalkDir(g.dir, func(path string, d fs.DirEntry, err error) error {
+	must.Do(b, filepath.WalkDir(g.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, "-wal") || strings.HasSuffix(path, "-shm") {
 			return err
 		}
@@ -102,9 +103,6 @@ func (g *gateway) diskBytes(b *testing.B) (sum int64) {
 			sum += info.Size()
 		}
 		return err
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	}))
 	return sum
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 	"github.com/slipboxhq/slipbox/test/corpus"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // BenchmarkGateway measures a whole gateway: the services in process, and the server on the
@@ -73,17 +74,6 @@ type gateway struct {
 	text  *corpus.Corpus
 }
 
-func must[T any](b testing.TB) func(T, error) T {
-	b.Helper()
-	return func(v T, err error) T {
-		b.Helper()
-		if err != nil {
-			b.Fatal(err)
-		}
-		return v
-	}
-}
-
 // newGateway starts a gateway with the hashed embedder: an encoder's time would hide all others.
 func newGateway(b testing.TB) *gateway {
 	b.Helper()
@@ -98,11 +88,11 @@ func newGatewayWith(b testing.TB, embedder string) *gateway {
 	cfg.Limits.SingleTenant = true
 	cfg.LLM.EmbedProvider = embedder
 	ctx, stop := context.WithCancel(context.Background())
-	a := must[*app.Gateway](b)(app.NewGateway(ctx, cfg, slog.New(slog.DiscardHandler)))
+	a := must.Get(app.NewGateway(ctx, cfg, slog.New(slog.DiscardHandler)))(b)
 	g := &gateway{Gateway: a, dir: cfg.Data, text: corpus.New(7)}
-	t := must[tenant.Tenant](b)(a.Tenants.Create(ctx, grant.Operator("bench"), tenant.NewTenant{Name: app.DefaultTenant}))
+	t := must.Get(a.Tenants.Create(ctx, grant.Operator("bench"), tenant.NewTenant{Name: app.DefaultTenant}))(b)
 	g.scope = grant.Scope(t.ID, uuid.Nil, "bench", tenant.AllPermissions()...)
-	g.key = must[auth.CreatedKey](b)(a.Auth.Keys.Create(ctx, g.scope, auth.NewKey{Name: "bench"})).Text
+	g.key = must.Get(a.Auth.Keys.Create(ctx, g.scope, auth.NewKey{Name: "bench"}))(b).Text
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx, io.Discard, false) }()
 	b.Cleanup(func() {
@@ -112,9 +102,7 @@ func newGatewayWith(b testing.TB, embedder string) *gateway {
 		}
 	})
 	// The gateway has started when it answers.
-	if err := g.call(ctx, "/v1/auth/token", map[string]any{}, http.StatusOK); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, g.call(ctx, "/v1/auth/token", map[string]any{}, http.StatusOK))
 	return g
 }
 
@@ -141,9 +129,7 @@ func timed(b *testing.B, fn func(i int) error) time.Duration {
 	b.Helper()
 	return measure(b, func(i int) time.Duration {
 		start := time.Now()
-		if err := fn(i); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, fn(i))
 		return time.Since(start)
 	})
 }
@@ -157,9 +143,9 @@ func (g *gateway) newCollection(b testing.TB, policyName string) memory.Collecti
 // newCollectionWith creates an empty collection whose policy has settings of its own.
 func (g *gateway) newCollectionWith(b testing.TB, policyName, config string) memory.Collection {
 	b.Helper()
-	id := must[uuid.UUID](b)(uuid.NewV7())
-	v := must[notes.CollectionView](b)(g.Collections.Create(b.Context(), g.scope,
-		notes.CollectionInput{Name: "c-" + id.String(), Policy: policyName, PolicyConfig: json.RawMessage(config)}, memory.Request{}))
+	id := must.Get(uuid.NewV7())(b)
+	v := must.Get(g.Collections.Create(b.Context(), g.scope,
+		notes.CollectionInput{Name: "c-" + id.String(), Policy: policyName, PolicyConfig: json.RawMessage(config)}, memory.Request{}))(b)
 	return v.Collection
 }
 
@@ -176,7 +162,7 @@ func (g *gateway) lines(n int) []notes.BulkLine {
 func (g *gateway) fill(b *testing.B, c memory.Collection, lines []notes.BulkLine) (last *memory.Job) {
 	b.Helper()
 	for part := range slices.Chunk(lines, memory.MaxBulkLines) {
-		for _, r := range must[[]notes.BulkResult](b)(g.Notes.AddMany(b.Context(), g.scope, c.ID.String(), part)) {
+		for _, r := range must.Get(g.Notes.AddMany(b.Context(), g.scope, c.ID.String(), part))(b) {
 			if r.Err != nil {
 				b.Fatal(r.Err)
 			}
@@ -224,17 +210,13 @@ func (g *gateway) call(ctx context.Context, path string, body any, want int) err
 func (g *gateway) fsync(b *testing.B) {
 	run := func(name string, offset func(i int) int64) {
 		b.Run(name, func(b *testing.B) {
-			f := must[*os.File](b)(os.Create(filepath.Join(g.dir, "fsync-"+name)))
+			f := must.Get(os.Create(filepath.Join(g.dir, "fsync-"+name)))(b)
 			defer func() { _ = f.Close() }()
 			page := make([]byte, 4096)
 			for i := range 256 {
-				if _, err := f.WriteAt(page, int64(i)*4096); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(f.WriteAt(page, int64(i)*4096))(b)
 			}
-			if err := f.Sync(); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, f.Sync())
 			timed(b, func(i int) error {
 				if _, err := f.WriteAt(page, offset(i)); err != nil {
 					return err
@@ -304,7 +286,7 @@ func (g *gateway) addsAtOnce(b *testing.B) {
 func (g *gateway) remembers(b *testing.B, n int) {
 	c := g.newCollection(b, "layered")
 	for range n / 1000 {
-		_, err := g.Store.Write(b.Context(), g.scope, c.ID, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) error {
+		must.Get(g.Store.Write(b.Context(), g.scope, c.ID, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) error {
 			for range 1000 {
 				said := memory.Note{Kind: memory.KindMessage, Content: g.text.Note(), State: memory.StateEvolved, Attributes: map[string]any{memory.AttrRole: "user", "layer": "log"}}
 				if _, err := tx.Put(ctx, said); err != nil {
@@ -312,13 +294,10 @@ func (g *gateway) remembers(b *testing.B, n int) {
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		}))(b)
 	}
-	v := must[memory.View](b)(g.Recall.Open(b.Context(), g.scope, c.ID.String(), nil, 0))
-	must[recall.Result](b)(g.Recall.Search(b.Context(), g.scope, v, recall.Query{Text: "harbor"})) // loads the index
+	v := must.Get(g.Recall.Open(b.Context(), g.scope, c.ID.String(), nil, 0))(b)
+	must.Get(g.Recall.Search(b.Context(), g.scope, v, recall.Query{Text: "harbor"}))(b) // loads the index
 	timed(b, func(int) error {
 		args := json.RawMessage(`{"role":"user","content":` + strconv.Quote(g.text.Note()) + `}`)
 		_, err := g.Layers.Remember(b.Context(), g.scope, c.ID.String(), args, 200, memory.Request{})
@@ -408,9 +387,9 @@ func (g *gateway) searches(b *testing.B, c memory.Collection) {
 	queries := g.text.Queries(256)
 	k := cachingEmbedder{g.Embedders.Default(), map[string][]float32{}}
 	for _, q := range queries {
-		k.vectors[q] = must[[]memory.Embedding](b)(k.Embedder.Embed(b.Context(), g.scope, []string{q}))[0].Vector
+		k.vectors[q] = must.Get(k.Embedder.Embed(b.Context(), g.scope, []string{q}))(b)[0].Vector
 	}
-	apart := must[*recall.Service](b)(recall.New(recall.Deps{Store: g.Store, Embedders: k}, recall.Config{}))
+	apart := must.Get(recall.New(recall.Deps{Store: g.Store, Embedders: k}, recall.Config{}))(b)
 	for _, way := range []struct {
 		name string
 		r    *recall.Service
@@ -431,8 +410,8 @@ func (g *gateway) searches(b *testing.B, c memory.Collection) {
 func (g *gateway) search(b *testing.B, r *recall.Service, c memory.Collection, query string) time.Duration {
 	b.Helper()
 	start := time.Now()
-	v := must[memory.View](b)(r.Open(b.Context(), g.scope, c.ID.String(), nil, 0))
-	out := must[recall.Result](b)(r.Search(b.Context(), g.scope, v, recall.Query{Text: query}))
+	v := must.Get(r.Open(b.Context(), g.scope, c.ID.String(), nil, 0))(b)
+	out := must.Get(r.Search(b.Context(), g.scope, v, recall.Query{Text: query}))(b)
 	took := time.Since(start)
 	if len(out.Hits) != recall.DefaultK || out.Degraded != "" {
 		b.Fatalf("%d hits, degraded: %q", len(out.Hits), out.Degraded)
@@ -468,9 +447,9 @@ func (g *gateway) load(b *testing.B, c memory.Collection) {
 
 func (g *gateway) forked(b *testing.B, c memory.Collection) (memory.Collection, time.Duration) {
 	b.Helper()
-	id := must[uuid.UUID](b)(uuid.NewV7())
+	id := must.Get(uuid.NewV7())(b)
 	start := time.Now()
-	out := must[clone.Result](b)(g.Clones.Clone(b.Context(), g.scope, c.ID.String(), clone.Input{Name: "f-" + id.String()}, memory.Request{}))
+	out := must.Get(g.Clones.Clone(b.Context(), g.scope, c.ID.String(), clone.Input{Name: "f-" + id.String()}, memory.Request{}))(b)
 	return out.Collection, time.Since(start)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // nearestK is the number of notes that a query asks for, nearestQueries the number of queries
@@ -55,7 +56,7 @@ func (m *serversBench) besidePgvector(b *testing.B) {
 		{"HNSW, ef 40, iterative scan", m.session(b, byIndex+"40; SET hnsw.iterative_scan = strict_order")},
 	}
 	e := cachingEmbedder{Embedder: llm.Hash{}}
-	r := must[*recall.Service](b)(recall.New(recall.Deps{Store: m.Store, Embedders: e}, recall.Config{LoadTimeout: 5 * time.Minute}))
+	r := must.Get(recall.New(recall.Deps{Store: m.Store, Embedders: e}, recall.Config{LoadTimeout: 5 * time.Minute}))(b)
 	g := m.gateway(b, m.site)
 	for _, c := range bases {
 		m.warm(b, c.id, g)
@@ -101,7 +102,7 @@ func (m *serversBench) compareFinders(b *testing.B, name string, finders []finde
 	for i, f := range finders {
 		found := 0
 		for q := range nearestQueries {
-			ids := must[[]uuid.UUID](b)(f.find(q))
+			ids := must.Get(f.find(q))(b)
 			if i == 0 {
 				truth[q] = ids
 			}
@@ -153,12 +154,8 @@ func (m *serversBench) createVectorTable(b *testing.B, bases []base) {
 func (m *serversBench) session(b *testing.B, settings string) *pgx.Conn {
 	b.Helper()
 	conn := m.owner(b)
-	if err := pgxvector.RegisterTypes(b.Context(), conn); err != nil {
-		b.Fatal(err)
-	}
-	if _, err := conn.Exec(b.Context(), settings, pgx.QueryExecModeSimpleProtocol); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, pgxvector.RegisterTypes(b.Context(), conn))
+	must.Get(conn.Exec(b.Context(), settings, pgx.QueryExecModeSimpleProtocol))(b)
 	return conn
 }
 
@@ -175,8 +172,8 @@ func queryNearest(ctx context.Context, conn *pgx.Conn, c uuid.UUID, vector pgvec
 // checkUsesIndex fails when the planner does not use the HNSW index.
 func (m *serversBench) checkUsesIndex(b *testing.B, conn *pgx.Conn, c uuid.UUID, vector pgvector.HalfVector) {
 	b.Helper()
-	rows := must[pgx.Rows](b)(conn.Query(b.Context(), "EXPLAIN "+nearestText, c, vector, nearestK))
-	plan := must[[]string](b)(pgx.CollectRows(rows, pgx.RowTo[string]))
+	rows := must.Get(conn.Query(b.Context(), "EXPLAIN "+nearestText, c, vector, nearestK))(b)
+	plan := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(b)
 	if text := strings.Join(plan, "\n"); !strings.Contains(text, "beside_vec") {
 		b.Fatalf("the HNSW index is not used:\n%s", text)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // smallMachine is the part of a core that a gateway has in the part "scaling": so little that Postgres and the clients have cores of
@@ -83,13 +84,11 @@ func (m *serversBench) scale(b *testing.B, name string, gateways []*process, cli
 // evolvingCollection creates an empty collection of A-MEM, whose jobs the gateways run.
 func (m *serversBench) evolvingCollection(b *testing.B, g *process) uuid.UUID {
 	b.Helper()
-	answer := must[[]byte](b)(m.call(g, http.MethodPost, "/v1/collections", map[string]any{"name": "e-" + uuid.NewString(), "policy": memory.PolicyAMEM}, http.StatusCreated))
+	answer := must.Get(m.call(g, http.MethodPost, "/v1/collections", map[string]any{"name": "e-" + uuid.NewString(), "policy": memory.PolicyAMEM}, http.StatusCreated))(b)
 	var made struct {
 		ID uuid.UUID `json:"id"`
 	}
-	if err := json.Unmarshal(answer, &made); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, json.Unmarshal(answer, &made))
 	return made.ID
 }
 
@@ -142,13 +141,13 @@ func coreTime(b *testing.B, of []*process) (sum float64) {
 // have ended.
 func postgresCoreTime(b *testing.B) float64 {
 	b.Helper()
-	text := must[[]byte](b)(os.ReadFile(filepath.Join(os.Getenv("SLIPBOX_SERVICES_DIR"), "postgres", "postmaster.pid")))
+	text := must.Get(os.ReadFile(filepath.Join(os.Getenv("SLIPBOX_SERVICES_DIR"), "postgres", "postmaster.pid")))(b)
 	first, _, _ := strings.Cut(string(text), "\n")
-	pid := must[int](b)(strconv.Atoi(first))
+	pid := must.Get(strconv.Atoi(first))(b)
 	sum := statTime(b, pid, true)
-	children := must[[]byte](b)(os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)))
+	children := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)))(b)
 	for child := range strings.FieldsSeq(string(children)) {
-		sum += statTime(b, must[int](b)(strconv.Atoi(child)), false)
+		sum += statTime(b, must.Get(strconv.Atoi(child))(b), false)
 	}
 	return sum
 }
@@ -166,7 +165,7 @@ func statTime(b *testing.B, pid int, waited bool) (seconds float64) {
 		fields = fields[:2]
 	}
 	for _, f := range fields {
-		seconds += float64(must[int](b)(strconv.Atoi(f))) / 100 // USER_HZ
+		seconds += float64(must.Get(strconv.Atoi(f))(b)) / 100 // USER_HZ
 	}
 	return seconds
 }

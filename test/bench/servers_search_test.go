@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // hybrid runs a hybrid search through a gateway for one of the queries.
@@ -83,10 +85,8 @@ func (m *serversBench) loaded(b *testing.B, g *process, c uuid.UUID) loadedIndex
 		Index loadedIndex `json:"index"`
 	}
 	g.Await(b, "the index is loaded", func() bool {
-		answer := must[[]byte](b)(m.call(g, http.MethodGet, "/v1/collections/"+c.String(), nil, http.StatusOK))
-		if err := json.Unmarshal(answer, &out); err != nil {
-			b.Fatal(err)
-		}
+		answer := must.Get(m.call(g, http.MethodGet, "/v1/collections/"+c.String(), nil, http.StatusOK))(b)
+		must.Do(b, json.Unmarshal(answer, &out))
 		return out.Index.State == "ready"
 	})
 	return out.Index
@@ -130,7 +130,7 @@ func (m *serversBench) forks(b *testing.B) {
 	}
 	ways := []way{search(fmt.Sprintf("hybrid search of %d notes", n), c.id)}
 	for _, percent := range []int{0, 10, 50} {
-		id := must[uuid.UUID](b)(fork())
+		id := must.Get(fork())(b)
 		m.logf("shadowing %d %% of %d notes", percent, n)
 		m.shadow(b, id, c.notes[:n*percent/100])
 		ways = append(ways, search(fmt.Sprintf("in a fork with %d %% of them shadowed", percent), id))

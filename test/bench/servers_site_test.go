@@ -20,7 +20,6 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/app"
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
-	"github.com/slipboxhq/slipbox/internal/auth"
 	"github.com/slipboxhq/slipbox/internal/config"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -31,6 +30,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 	"github.com/slipboxhq/slipbox/test/corpus"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // site is the database of an installation with one tenant.
@@ -66,14 +66,14 @@ func newSite(b *testing.B) *site {
 	s.Store = s.open(b, postgres.Config{URL: s.database.URL})
 	cfg := config.Default()
 	cfg.DatabaseURL, cfg.Auth.WrappingKey = s.database.URL, benchSecret
-	a := must[*app.Admin](b)(app.OpenAdmin(b.Context(), cfg, slog.New(slog.DiscardHandler)))
+	a := must.Get(app.OpenAdmin(b.Context(), cfg, slog.New(slog.DiscardHandler)))(b)
 	defer func() { _ = a.Close() }()
-	made := must[tenant.Tenant](b)(a.CreateTenant(b.Context(), "bench"))
+	made := must.Get(a.CreateTenant(b.Context(), "bench"))(b)
 	s.scope = grant.Scope(made.ID, uuid.Nil, "bench", tenant.AllPermissions()...)
-	s.key = must[auth.CreatedKey](b)(a.CreateKey(b.Context(), "bench", app.NewKey{Name: "bench"})).Text
-	s.collections = must[*notes.Collections](b)(notes.NewCollections(notes.CollectionsDeps{
+	s.key = must.Get(a.CreateKey(b.Context(), "bench", app.NewKey{Name: "bench"}))(b).Text
+	s.collections = must.Get(notes.NewCollections(notes.CollectionsDeps{
 		Store: s.Store, Agents: s.Store, Embedders: cachingEmbedder{Embedder: llm.Hash{}}, Policies: memory.NewPolicySet(policy.NewNone()),
-	}))
+	}))(b)
 	for range 4096 {
 		s.texts = append(s.texts, s.text.Note())
 	}
@@ -84,7 +84,7 @@ func newSite(b *testing.B) *site {
 func (s *site) open(b *testing.B, c postgres.Config) *postgres.Store {
 	b.Helper()
 	c.Connections = 40
-	st := must[*postgres.Store](b)(postgres.Open(b.Context(), c, postgres.Deps{}))
+	st := must.Get(postgres.Open(b.Context(), c, postgres.Deps{}))(b)
 	b.Cleanup(func() { _ = st.Close() })
 	return st
 }
@@ -92,7 +92,7 @@ func (s *site) open(b *testing.B, c postgres.Config) *postgres.Store {
 // owner opens a connection of the owner of the database.
 func (s *site) owner(b *testing.B) *pgx.Conn {
 	b.Helper()
-	conn := must[*pgx.Conn](b)(pgx.Connect(b.Context(), s.database.OwnerURL))
+	conn := must.Get(pgx.Connect(b.Context(), s.database.OwnerURL))(b)
 	b.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
 }
@@ -100,24 +100,20 @@ func (s *site) owner(b *testing.B) *pgx.Conn {
 // query reads one row as the owner.
 func (s *site) query(b *testing.B, text string, into ...any) {
 	b.Helper()
-	if err := s.owner(b).QueryRow(b.Context(), text).Scan(into...); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, s.owner(b).QueryRow(b.Context(), text).Scan(into...))
 }
 
 // exec runs statements as the owner.
 func (s *site) exec(b *testing.B, text string) {
 	b.Helper()
-	if _, err := s.owner(b).Exec(b.Context(), text, pgx.QueryExecModeSimpleProtocol); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(s.owner(b).Exec(b.Context(), text, pgx.QueryExecModeSimpleProtocol))(b)
 }
 
 // newCollection creates an empty collection.
 func (s *site) newCollection(b *testing.B) uuid.UUID {
 	b.Helper()
-	v := must[notes.CollectionView](b)(s.collections.Create(b.Context(), s.scope,
-		notes.CollectionInput{Name: "c-" + uuid.NewString(), Policy: memory.PolicyNone}, memory.Request{}))
+	v := must.Get(s.collections.Create(b.Context(), s.scope,
+		notes.CollectionInput{Name: "c-" + uuid.NewString(), Policy: memory.PolicyNone}, memory.Request{}))(b)
 	return v.Collection.ID
 }
 
@@ -147,7 +143,7 @@ func (m *serversBench) filled(b *testing.B, n int) base {
 func (s *site) put(b *testing.B, c uuid.UUID, notes []memory.Note) []uuid.UUID {
 	b.Helper()
 	var ids []uuid.UUID
-	_, err := s.Write(b.Context(), s.scope, c, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(s.Write(b.Context(), s.scope, c, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) error {
 		ids = make([]uuid.UUID, 0, len(notes))
 		for _, n := range notes {
 			n, err := tx.Put(ctx, n)
@@ -157,10 +153,7 @@ func (s *site) put(b *testing.B, c uuid.UUID, notes []memory.Note) []uuid.UUID {
 			ids = append(ids, n.ID)
 		}
 		return nil
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	}))(b)
 	return ids
 }
 
@@ -179,7 +172,7 @@ func (s *site) notes(b *testing.B, n int) []memory.Note {
 
 func (s *site) embed(b *testing.B, text string) []float32 {
 	b.Helper()
-	return must[[]memory.Embedding](b)(llm.Hash{}.Embed(b.Context(), s.scope, []string{text}))[0].Vector
+	return must.Get(llm.Hash{}.Embed(b.Context(), s.scope, []string{text}))(b)[0].Vector
 }
 
 // add writes a note as the API does: with its vector, its job and an audit row.

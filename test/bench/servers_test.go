@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // BenchmarkServers measures gateway processes over Postgres and Redis, called from this process.
@@ -64,14 +66,14 @@ func newServersBench(b *testing.B) *serversBench {
 		b.Skip("SLIPBOX_BENCH_SIZES is not set; run \"make bench/servers\"")
 	}
 	for n := range strings.SplitSeq(list, ",") {
-		m.sizes = append(m.sizes, must[int](b)(strconv.Atoi(n)))
+		m.sizes = append(m.sizes, must.Get(strconv.Atoi(n))(b))
 	}
 	slices.Sort(m.sizes)
 	if m.sizes[0] < 100 {
 		b.Fatal("SLIPBOX_BENCH_SIZES: a collection must have 100 notes or more")
 	}
 	if text := os.Getenv("SLIPBOX_BENCH_TURN"); text != "" {
-		m.length = must[time.Duration](b)(time.ParseDuration(text))
+		m.length = must.Get(time.ParseDuration(text))(b)
 	}
 	m.site = newSite(b)
 	m.binary = filepath.Join(b.TempDir(), "gateway")
@@ -96,10 +98,10 @@ func (m *serversBench) about(b *testing.B) {
 	var server, fsync, buffers, vector string
 	m.query(b, "SELECT current_setting('server_version'), current_setting('fsync'), current_setting('shared_buffers'), (SELECT extversion FROM pg_extension WHERE extname = 'vector')",
 		&server, &fsync, &buffers, &vector)
-	options := must[*redis.Options](b)(redis.ParseURL(os.Getenv("REDIS_URL")))
+	options := must.Get(redis.ParseURL(os.Getenv("REDIS_URL")))(b)
 	client := redis.NewClient(options)
 	defer func() { _ = client.Close() }()
-	info := must[string](b)(client.Info(b.Context(), "server").Result())
+	info := must.Get(client.Info(b.Context(), "server").Result())(b)
 	_, version, _ := strings.Cut(info, "redis_version:")
 	version, _, _ = strings.Cut(version, "\r\n")
 	fmt.Fprintf(os.Stdout, "machine: %d cores, %s, %s/%s, %s; gateways, Postgres, Redis and the clients share it\n",
@@ -132,10 +134,10 @@ func procKilobytes(text, name string) int {
 
 // adds measures durable notes: through the store with vector and job, and over HTTP.
 func (m *serversBench) adds(b *testing.B) {
-	f := must[*os.File](b)(os.Create(filepath.Join(b.TempDir(), "fsync")))
+	f := must.Get(os.Create(filepath.Join(b.TempDir(), "fsync")))(b)
 	defer func() { _ = f.Close() }()
 	page := make([]byte, 8192)
-	must[int](b)(f.Write(make([]byte, 256*len(page))))
+	must.Get(f.Write(make([]byte, 256*len(page))))(b)
 	m.compare(b, way{name: "write 8 KiB over an older page, fsync", do: func(_, i int) error {
 		if _, err := f.WriteAt(page, int64(i%256)*int64(len(page))); err != nil {
 			return err

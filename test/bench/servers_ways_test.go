@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // gateways compares two gateways with one, under equal load.
@@ -94,7 +95,7 @@ func (m *serversBench) statements(b *testing.B) {
 		{"serving role, exec mode exec", m.open(b, postgres.Config{URL: m.database.URL, ExecMode: "exec"}), m.newCollection(b)},
 	}
 	ctx := b.Context()
-	view := must[memory.View](b)(m.OpenView(ctx, m.scope, c.id.String(), memory.At{}))
+	view := must.Get(m.OpenView(ctx, m.scope, c.id.String(), memory.At{}))(b)
 	for _, call := range []struct {
 		name string
 		do   func(st *postgres.Store, own uuid.UUID, i int) error

@@ -29,6 +29,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestMain(m *testing.M) { commandtest.MainOf(m, "../../cmd/gateway") }
@@ -40,10 +41,7 @@ const limit = 10 * time.Minute
 // C195: clients that people already have work unchanged.
 func TestForeignClients(t *testing.T) {
 	t.Parallel()
-	folders, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	folders := must.Get(os.ReadDir("."))(t)
 	chosen := strings.Fields(os.Getenv("SLIPBOX_CLIENTS"))
 	folders = slices.DeleteFunc(folders, func(f os.DirEntry) bool {
 		if len(chosen) > 0 {
@@ -156,17 +154,10 @@ func (g *gateway) newKey(t *testing.T) string {
 func (g *gateway) run(t *testing.T, installed, script string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Dir(script))); err != nil {
-		t.Fatal(err)
-	}
-	tree, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(dir, os.DirFS(filepath.Dir(script))))
+	tree := must.Get(filepath.Abs("../.."))(t)
 	// Node looks for packages in the folder of the module that imports them, and in those above it.
-	if err := os.Symlink(filepath.Join(installed, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(filepath.Join(installed, "node_modules"), filepath.Join(dir, "node_modules")))
 	args := append(interpreter(script), filepath.Base(script))
 	if strings.Contains(args[0], "/") {
 		args[0] = filepath.Join(installed, args[0])

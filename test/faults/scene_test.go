@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // scene is a Postgres, a Redis, a model and the processes of the product, all for this test and in
@@ -45,9 +46,7 @@ func newScene(t *testing.T, b *book) *scene {
 		fmt.Sprint("SLIPBOX_PG_PORT=", s.pgPort), fmt.Sprint("SLIPBOX_REDIS_PORT=", s.redisPort))
 	s.cleanUp()
 	for _, sub := range []string{"run", "log", "bin"} {
-		if err := os.Mkdir(filepath.Join(s.dir, sub), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(filepath.Join(s.dir, sub), 0o755))
 	}
 	bin, err := s.services("bindir")
 	if err == nil {
@@ -161,8 +160,7 @@ func (s *scene) url(name, role string) string {
 // gateway runs a command of the gateway, which must succeed.
 func (s *scene) gateway(args ...string) string {
 	s.t.Helper()
-	out, err := output(s.env, filepath.Join(s.dir, "bin", "gateway"), args...)
-	s.must(err)
+	out := must.Get(output(s.env, filepath.Join(s.dir, "bin", "gateway"), args...))(s.t)
 	return out
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // block is a fenced block of a page.
@@ -35,10 +37,7 @@ var fence = regexp.MustCompile("^( *)```([a-z0-9]*) *(.*)$")
 // blocksOf returns the fenced blocks of a page in order, without the indentation of their fence.
 func blocksOf(t *testing.T, file string) []block {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(tree, file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join(tree, file)))(t)
 	var blocks []block
 	indent, open := "", false
 	for i, line := range strings.Split(string(raw), "\n") {
@@ -71,15 +70,12 @@ var link = regexp.MustCompile(`(?m)^- \[[^\]]*\]\(([^)]+\.md)\)`)
 // pages returns the pages that have blocks: the README, those of its list in its order, and the others.
 func pages(t *testing.T) []string {
 	t.Helper()
-	readme, err := os.ReadFile(filepath.Join(tree, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := must.Get(os.ReadFile(filepath.Join(tree, "README.md")))(t)
 	found := []string{"README.md"}
 	for _, m := range link.FindAllStringSubmatch(string(readme), -1) {
 		found = append(found, m[1])
 	}
-	err = filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -92,10 +88,7 @@ func pages(t *testing.T) []string {
 			found = append(found, page)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return slices.DeleteFunc(found, func(page string) bool { return len(blocksOf(t, page)) == 0 })
 }
 

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // tree is the root of this repository.
@@ -65,17 +66,10 @@ func newReader(t *testing.T) *reader {
 	r.url = "http://" + addr
 	cmd := commandtest.Command(t, nil, "serve", "--addr", addr, "--data", filepath.Join(r.dir, "data"), "--demo")
 	commandtest.CommandOf(t, "../../cmd/slipbox", nil) // beside it, where a build has both
-	binary, err := filepath.Abs(cmd.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(r.dir, "bin"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	binary := must.Get(filepath.Abs(cmd.Path))(t)
+	must.Do(t, os.Mkdir(filepath.Join(r.dir, "bin"), 0o700))
 	for _, name := range []string{"gateway", "slipbox"} {
-		if err := os.Symlink(filepath.Join(filepath.Dir(binary), name), filepath.Join(r.dir, "bin", name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(filepath.Join(filepath.Dir(binary), name), filepath.Join(r.dir, "bin", name)))
 	}
 	path := filepath.Join(r.dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH")
 	// SLIPBOX_URL is the reader's own, and no page may replace it.
@@ -105,9 +99,7 @@ func (r *reader) sh(t *testing.T, blocks []string) []string {
 		script.WriteString("printf '" + `\036` + "'\n" + b + "\n")
 	}
 	file := filepath.Join(r.dir, "pasted.sh")
-	if err := os.WriteFile(file, []byte(script.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(script.String()), 0o600))
 	out, err := r.run(t, r.dir, nil, "bash", file)
 	if err != nil {
 		t.Errorf("the shell ended with %v", err)
@@ -238,13 +230,8 @@ func (r *reader) python(t *testing.T, page, mark string, blocks []block) {
 		return
 	}
 	file := filepath.Join(t.TempDir(), "page.py")
-	if err := os.WriteFile(file, []byte(r.filled(page, "python", blocks)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	sources, err := filepath.Abs(tree + "/sdk/python/src")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(r.filled(page, "python", blocks)), 0o600))
+	sources := must.Get(filepath.Abs(tree + "/sdk/python/src"))(t)
 	interpreter := installed(t, runner[mark]) + "/venv/bin/python"
 	env := []string{"PYTHONPATH=" + sources, "CREWAI_DISABLE_TELEMETRY=true", "OTEL_SDK_DISABLED=true", "LITELLM_LOCAL_MODEL_COST_MAP=True"}
 	if out, err := r.run(t, filepath.Dir(file), env, interpreter, file); err != nil {
@@ -272,10 +259,7 @@ var drawn = regexp.MustCompile(`id: "(\w+) (\d+ \w+)"`)
 // its commands did.
 func (r *reader) checkDrawnLogs(t *testing.T, page string) {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(tree, page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join(tree, page)))(t)
 	if n := len(strings.Fields(string(raw))); n > 1200 {
 		t.Errorf("the page has %d words, and 1,200 are enough", n)
 	}
@@ -312,10 +296,7 @@ func TestMakeRun(t *testing.T) {
 // checkQuickStart runs the quick start of the reference page, with the key that the start printed.
 func (r *reader) checkQuickStart(t *testing.T) {
 	t.Helper()
-	resp, err := http.Get(r.url + "/docs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Get(http.Get(r.url + "/docs"))(t)
 	page, err := io.ReadAll(resp.Body)
 	if closeErr := resp.Body.Close(); err != nil || closeErr != nil {
 		t.Fatal(err, closeErr)

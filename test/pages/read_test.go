@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // checkRead checks the blocks of a page that are read and not run.
@@ -49,10 +50,7 @@ var mermaid = regexp.MustCompile(`^(flowchart|sequenceDiagram|stateDiagram-v2|gi
 // wrongGo says what is wrong with Go. The tests of the module sdk/go compile and run what is in its readme_test.go.
 func wrongGo(t *testing.T, code string) string {
 	t.Helper()
-	source, err := os.ReadFile(tree + "/sdk/go/readme_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile(tree + "/sdk/go/readme_test.go"))(t)
 	if !strings.Contains(flat(string(source)), flat(code)) {
 		return "sdk/go/readme_test.go does not have this code, and nothing else runs it"
 	}
@@ -74,9 +72,7 @@ func wrongYAML(t *testing.T, b block) string {
 	switch b.mark {
 	case "settings": // of the gateway
 		file := filepath.Join(t.TempDir(), "slipbox.yaml")
-		if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(b.text), 0o600))
 		if _, problems, code := commandtest.Run(t, []string{"CAREFUL_KEY=x"}, "config", "--config", file); code != 0 {
 			return problems
 		}
@@ -94,21 +90,13 @@ func wrongValues(t *testing.T, values any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join(chart, "values.yaml")))(t)
 	var all any
-	if err := yaml.Unmarshal(raw, &all); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal(raw, &all))
 	if raw, err = json.Marshal(over(values, all)); err != nil {
 		t.Fatal(err)
 	}
-	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(raw)))(t)
 	if err := schema.Validate(read); err != nil {
 		return err.Error()
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // typescript has the TypeScript of the pages, whose types were checked and which was translated at once: that takes seconds.
@@ -51,16 +52,10 @@ func newTypeScript(t *testing.T, r *reader, pages []string) *typescript {
 		if info, err := os.Stat(source); err != nil {
 			t.Fatal(err)
 		} else if info.IsDir() {
-			err = os.CopyFS(filepath.Join(client, name), os.DirFS(source))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.CopyFS(filepath.Join(client, name), os.DirFS(source)))
 			continue
 		}
-		raw, err := os.ReadFile(source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile(source))(t)
 		write(t, filepath.Join(client, name), string(raw))
 	}
 	compiler := own + "/node_modules/typescript/bin/tsc"
@@ -88,13 +83,8 @@ func (ts *typescript) run(t *testing.T, page string) {
 // linkModules makes links to the packages of a folder that are not there yet.
 func linkModules(t *testing.T, from, to string) {
 	t.Helper()
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(from))(t)
+	must.Do(t, os.MkdirAll(to, 0o700))
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
@@ -112,10 +102,6 @@ func linkModules(t *testing.T, from, to string) {
 
 func write(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 }

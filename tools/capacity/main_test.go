@@ -6,23 +6,16 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The page shows what the program computes.
 func TestPageIsComputed(t *testing.T) {
 	t.Parallel()
-	text, err := tables(usual)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, err := os.ReadFile("../../" + page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := shown(old, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(tables(usual))(t)
+	old := must.Get(os.ReadFile("../../" + page))(t)
+	made := must.Get(shown(old, text))(t)
 	if !bytes.Equal(made, old) {
 		t.Error(`docs/capacity.md is not what the program prints; run "make capacity DOCS=1"`)
 	}
@@ -35,9 +28,7 @@ func TestPageIsComputed(t *testing.T) {
 func TestNeedsGrow(t *testing.T) {
 	t.Parallel()
 	var f figures
-	if err := json.Unmarshal(measured, &f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(measured, &f))
 	if f.Search.Gateway <= 0 || f.Add.Postgres <= 0 || f.Evolve.Gateway <= f.Add.Gateway || f.DiskBytes < 1000 || f.IndexBytes < 1000 || !strings.Contains(f.Command, "make ") {
 		t.Fatalf("measured: %+v", f)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // module returns a module with the packages that the lists of the command name, and these files.
@@ -18,10 +20,7 @@ func module(t *testing.T, files map[string]string) tree {
 	for name, text := range files {
 		all[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	read, err := readTree(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := must.Get(readTree(all))(t)
 	return read
 }
 
@@ -73,16 +72,10 @@ func TestLines(t *testing.T) {
 // Every package of this module with tests is run by one of the targets, and the packages that the command's lists name have tests.
 func TestThisModule(t *testing.T) {
 	t.Parallel()
-	m, err := readTree(os.DirFS("../.."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(readTree(os.DirFS("../..")))(t)
 	var run []string
 	for _, mode := range []string{"race", "rest"} {
-		lines, err := m.lines([]string{mode})
-		if err != nil {
-			t.Fatal(err)
-		}
+		lines := must.Get(m.lines([]string{mode}))(t)
 		for _, line := range lines {
 			run = append(run, strings.Fields(line)...)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	slipbox "github.com/slipboxhq/slipbox/sdk/go"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // answer is the answer of the test's gateway to one request.
@@ -89,9 +90,6 @@ func TestGatewayNotReached(t *testing.T) {
 // client returns a client that does not pause.
 func client(t *testing.T, url string) *slipbox.Client {
 	t.Helper()
-	client, err := slipbox.New(slipbox.Config{URL: url, Key: "sb_test", Retries: 2, RetryWait: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(slipbox.New(slipbox.Config{URL: url, Key: "sb_test", Retries: 2, RetryWait: -1}))(t)
 	return client
 }

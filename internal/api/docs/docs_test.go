@@ -10,29 +10,19 @@ import (
 
 	contract "github.com/slipboxhq/slipbox/api"
 	"github.com/slipboxhq/slipbox/internal/packed"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The page that the gateway serves is the page of the contract as it is now, in every run.
 func TestPageIsCurrent(t *testing.T) {
 	t.Parallel()
-	file, err := os.ReadFile("page.html.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := packed.Unpack(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.ReadFile("page.html.gz"))(t)
+	want := must.Get(packed.Unpack(file))(t)
 	// The contract is read into maps, whose order differs between runs.
 	for range 3 {
 		name := filepath.Join(t.TempDir(), "page.html")
-		if err := run([]string{name}); err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, run([]string{name}))
+		got := must.Get(os.ReadFile(name))(t)
 		if !bytes.Equal(got, want) {
 			t.Fatal("internal/api/docs/page.html.gz is not what its sources say: run make generate")
 		}
@@ -49,10 +39,7 @@ func bodyFields(d *document, id string) []string {
 
 func TestFieldOrder(t *testing.T) {
 	t.Parallel()
-	d, err := loadDocument(contract.OpenAPI())
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(loadDocument(contract.OpenAPI()))(t)
 	for id, want := range map[string][]string{
 		"search":       {"query", "vector", "messages", "queries", "mode", "k", "filter"},
 		"buildContext": {"query", "messages", "token_budget"},
@@ -81,10 +68,7 @@ func TestFieldOrder(t *testing.T) {
 // What a reader copies has no empty parts: an object is shown with its fields, or with a name that stands for them.
 func TestSamplesAreWhole(t *testing.T) {
 	t.Parallel()
-	d, err := loadDocument(contract.OpenAPI())
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(loadDocument(contract.OpenAPI()))(t)
 	for id, o := range d.operations {
 		_, answer := answerSample(o)
 		for what, sample := range map[string]string{"answer": answer, "body": bodySample(o)} {

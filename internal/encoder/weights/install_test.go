@@ -20,6 +20,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/slipboxhq/slipbox/internal/encoder"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 const (
@@ -52,12 +53,8 @@ func writeTree(t *testing.T, dir string, files map[string]string) string {
 	t.Helper()
 	for name, body := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(body), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(body), 0o644))
 	}
 	return dir
 }
@@ -67,17 +64,10 @@ func makeWheel(t *testing.T, files map[string]string) string {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for name, body := range files {
-		w, err := z.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(body)); err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(z.Create(name))(t)
+		must.Get(w.Write([]byte(body)))(t)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	return b.String()
 }
 
@@ -95,10 +85,7 @@ func requireInstalled(t *testing.T, dir string) {
 	if err := verify(dir, wanted()); err != nil {
 		t.Error(err)
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if content[e.Name()] == "" && e.Name() != lockName {
 			t.Errorf("%s was left behind", e.Name())
@@ -188,17 +175,10 @@ func wheelWithWrongSize(t *testing.T) string {
 	for name, data := range map[string]string{vocabFile: content[vocabFile], modelFile: body[:500]} {
 		h := &zip.FileHeader{Name: "p/" + name, Method: zip.Store}
 		h.UncompressedSize64, h.CompressedSize64 = uint64(len(content[name])), uint64(len(data))
-		w, err := z.CreateRaw(h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(data)); err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(z.CreateRaw(h))(t)
+		must.Get(w.Write([]byte(data)))(t)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	return b.String()
 }
 
@@ -331,13 +311,9 @@ func TestKilledHelper(t *testing.T) {
 		return // nothing to do without the variable
 	}
 	o := Options{Dir: dir, files: wanted()}
-	if _, err := o.lock(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(o.lock(t.Context()))(t)
 	scratch := filepath.Join(dir, scratchPrefix+"1")
-	if err := os.Mkdir(scratch, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(scratch, 0o700))
 	model := wanted()[1]
 	_ = model.install(dir, scratch, &killing{strings.NewReader(content[model.Name][:1000])}, "helper")
 }
@@ -365,9 +341,7 @@ func fakePip(t *testing.T, script string) {
 	dir := t.TempDir()
 	if script != "" {
 		body := "#!/bin/sh\ncase \"$*\" in *--version*) exit 0;; esac\nfor dest; do [ \"$before\" = --dest ] && break; before=$dest; done\n" + script + "\n"
-		if err := os.WriteFile(filepath.Join(dir, "python3"), []byte(body), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "python3"), []byte(body), 0o755))
 	}
 	t.Setenv("PATH", dir)
 }
@@ -431,9 +405,7 @@ func TestPipFails(t *testing.T) {
 func TestInstallIntoReadOnly(t *testing.T) {
 	t.Parallel()
 	dir := writeTree(t, t.TempDir(), content)
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o555))
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o755) })
 	if fresh, err := install(t, dir, t.TempDir()); fresh || err != nil {
 		t.Errorf("%v %v", fresh, err)
@@ -446,10 +418,7 @@ func TestInstallIntoReadOnly(t *testing.T) {
 // The image downloads the packages that the installer uses.
 func TestImageDownloadsThePackages(t *testing.T) {
 	t.Parallel()
-	image, err := os.ReadFile("../../../deploy/Dockerfile")
-	if err != nil {
-		t.Fatal(err)
-	}
+	image := must.Get(os.ReadFile("../../../deploy/Dockerfile"))(t)
 	for _, m := range encoder.Models() {
 		if !strings.Contains(string(image), " "+Package(m)+"\n") {
 			t.Errorf("the Dockerfile does not download %s", Package(m))

@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/block"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // numbers returns what a fault says in numbers.
@@ -175,9 +176,7 @@ func TestUndoIsAStack(t *testing.T) {
 			switch rapid.SampledFrom([]string{"edit", "undo", "redo"}).Draw(t, "what") {
 			case "edit":
 				b := block.Of(&now)
-				if err := b.Append(string(rune('a' + i))); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, b.Append(string(rune('a'+i))))
 				next, ok := b.Note(&now)
 				if !ok {
 					t.Fatal("an edit changed nothing")
@@ -215,9 +214,7 @@ func TestUndoIsAStack(t *testing.T) {
 func TestNoteOfABlock(t *testing.T) {
 	t.Parallel()
 	b := block.New("human")
-	if err := b.Put(block.Change{Value: new("Ada"), Description: new("who it is"), Limit: new(7), ReadOnly: new(true), Metadata: map[string]any{"a": 1.5}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Put(block.Change{Value: new("Ada"), Description: new("who it is"), Limit: new(7), ReadOnly: new(true), Metadata: map[string]any{"a": 1.5}}))
 	n, _ := b.Note(nil)
 	n.ID, n.From = uuid.New(), 4
 	if n.Kind != memory.KindBlock || n.Key != "human" || n.Content != "Ada" || n.Context != "who it is" || n.Check() != nil {

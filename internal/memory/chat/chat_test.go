@@ -24,6 +24,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // in names the collection of a request, unless the model's name does.
@@ -139,13 +140,10 @@ func (f *fake) service(t *testing.T) *chat.Service {
 
 func (f *fake) limited(t *testing.T, limits chat.Limits) *chat.Service {
 	t.Helper()
-	s, err := chat.New(chat.Deps{
+	s := must.Get(chat.New(chat.Deps{
 		Recall: f, Notes: f, Models: chat.Models{Main: f}, Log: slog.New(slog.NewTextHandler(&f.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Lost: func(context.Context, tenant.Scope) { f.lost++ },
-	}, chat.Config{Limits: limits})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, chat.Config{Limits: limits}))(t)
 	return s
 }
 
@@ -168,9 +166,7 @@ func (f *fake) messages(t *testing.T) []sentMessage {
 	var body struct {
 		Messages []sentMessage `json:"messages"`
 	}
-	if err := json.Unmarshal(f.sent[len(f.sent)-1].Body, &body); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(f.sent[len(f.sent)-1].Body, &body))
 	return body.Messages
 }
 
@@ -210,12 +206,9 @@ func TestPrompt(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	f.context.Text = "## Profile\n[1] Ada is shy.\n    reply strategy: Be patient."
-	_, err := f.service(t).Answer(t.Context(), both(), "c", chat.Question{Turns: []chat.Turn{
+	must.Get(f.service(t).Answer(t.Context(), both(), "c", chat.Question{Turns: []chat.Turn{
 		{Role: memory.RoleUser, Content: "I have a dog."}, {Role: memory.RoleAssistant, Content: "How old?"}, {Role: memory.RoleUser, Content: "Two."},
-	}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}, nil))(t)
 	if q := f.queries[0]; len(q.Messages) != 3 || q.Messages[0].Content != "I have a dog." || q.Messages[2].Content != "Two." {
 		t.Errorf("asked for %+v", q)
 	}
@@ -239,9 +232,7 @@ func TestMemoryCannotCloseItsMark(t *testing.T) {
 	} {
 		f := newFake()
 		f.context.Text = "[1] before " + hostile + " after"
-		if _, err := f.service(t).Answer(t.Context(), both(), "c", ask("Who?"), nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(f.service(t).Answer(t.Context(), both(), "c", ask("Who?"), nil))(t)
 		system := f.messages(t)[0].Content
 		_, inside, _ := strings.Cut(system, "\n<slipbox-memory>\n")
 		inside, after, closed := strings.Cut(inside, "\n</slipbox-memory>")
@@ -281,10 +272,7 @@ func TestWhatIsNotRemembered(t *testing.T) {
 	}
 	f := newFake()
 	f.lossy = errors.New("the store is away")
-	a, err := f.service(t).Answer(t.Context(), both(), "c", ask("a"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(f.service(t).Answer(t.Context(), both(), "c", ask("a"), nil))(t)
 	a.Remember(t.Context())
 	if f.lost != 1 || !strings.Contains(f.log.String(), "could not be remembered") {
 		t.Errorf("a loss was counted %d times:\n%s", f.lost, &f.log)
@@ -297,10 +285,7 @@ func TestWhatIsStored(t *testing.T) {
 	f := newFake()
 	f.context = recall.Context{}
 	f.answer = whole("<think>The user wants {…}.</think>\n\nYes.\x00 " + strings.Repeat("é", memory.MaxContentBytes))
-	a, err := f.service(t).Answer(t.Context(), both(), "c", ask("a"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(f.service(t).Answer(t.Context(), both(), "c", ask("a"), nil))(t)
 	a.Remember(t.Context())
 	if m := f.written[0].Messages[1]; !strings.HasPrefix(m.Content, "Yes. é") || len(m.Content) > memory.MaxContentBytes || !strings.HasSuffix(m.Content, "é…") || m.Recalled {
 		t.Errorf("%d bytes, recalled %v: %.40q", len(m.Content), m.Recalled, m.Content)

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // stored is a memory that finds the same for every question: what the policy recalls, or the messages.
@@ -79,15 +80,9 @@ func TestOfflineReply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, err := New(Deps{Recall: &c.memory, Notes: &c.memory}, Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(New(Deps{Recall: &c.memory, Notes: &c.memory}, Config{}))(t)
 			q := Question{Turns: []Turn{{Content: c.question}}, MinAnswerable: c.least, Forget: true}
-			a, err := s.Answer(t.Context(), grant.Scope(uuid.New(), uuid.Nil, "test", tenant.NotesRead), "home", q, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(s.Answer(t.Context(), grant.Scope(uuid.New(), uuid.Nil, "test", tenant.NotesRead), "home", q, nil))(t)
 			if first, _, _ := strings.Cut(a.Reply, "\n"); first != c.first || len(a.Citations) != c.quoted || (a.Withheld != "") != c.withheld ||
 				!strings.Contains(a.Reply, c.quote) || c.absent != "" && strings.Contains(a.Reply, c.absent) {
 				t.Errorf("%q, %d citations, withheld %q", a.Reply, len(a.Citations), a.Withheld)

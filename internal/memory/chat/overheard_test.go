@@ -8,6 +8,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Open WebUI asks for a title while the first question is being answered: nothing is learned from the transcript, whichever comes or
@@ -37,24 +38,16 @@ func TestTranscriptOfAQuestionInFlight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f, now := newFake(), time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-			s, err := chat.New(chat.Deps{Recall: f, Notes: f, Models: chat.Models{Main: f}, Clock: func() time.Time { return now }}, chat.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(chat.New(chat.Deps{Recall: f, Notes: f, Models: chat.Models{Main: f}, Clock: func() time.Time { return now }}, chat.Config{}))(t)
 			var answers []*chat.Completion
 			for _, text := range []string{c.first, c.second} {
 				raw, _ := json.Marshal(map[string]any{"model": "slipbox", "messages": []any{map[string]any{"role": "user", "content": text}}})
-				a, err := s.Complete(t.Context(), both(), in("ada"), raw)
-				if err != nil {
-					t.Fatal(err)
-				}
+				a := must.Get(s.Complete(t.Context(), both(), in("ada"), raw))(t)
 				t.Cleanup(a.Close)
 				answers, now = append(answers, a), now.Add(c.later)
 			}
 			for _, a := range answers {
-				if err := a.Pass(io.Discard, func() error { return nil }); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, a.Pass(io.Discard, func() error { return nil }))
 				a.Remember(t.Context())
 			}
 			checkMarked(t, f.written, c.marked)

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Messages of a dialogue, in the forms that clients send.
@@ -150,14 +151,8 @@ func TestToolsDoNotChangeWhatIsRecalled(t *testing.T) {
 func TestRecalledIsNotLearned(t *testing.T) {
 	t.Parallel()
 	block := recalled.Mark("[1] Ada lives in Oslo.")
-	text, err := json.Marshal("Where does Ada live?\n\n" + block)
-	if err != nil {
-		t.Fatal(err)
-	}
-	alone, err := json.Marshal(block)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal("Where does Ada live?\n\n" + block))(t)
+	alone := must.Get(json.Marshal(block))(t)
 	parts := `[{"type":"text","text":"Where does Ada live?"},{"type":"text","text":` + string(alone) + `}]`
 	check := func(name string, f *fake) {
 		t.Helper()
@@ -177,15 +172,10 @@ func TestRecalledIsNotLearned(t *testing.T) {
 		check(name, f)
 	}
 	f := newFake()
-	if _, err := respond(t, f.service(t), both(), `{"input":`+string(text)+`}`); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(respond(t, f.service(t), both(), `{"input":`+string(text)+`}`))(t)
 	check("responses", f)
 	f = newFake()
-	a, err := f.service(t).Answer(t.Context(), both(), "c", ask("Where does Ada live?\n\n"+block), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(f.service(t).Answer(t.Context(), both(), "c", ask("Where does Ada live?\n\n"+block), nil))(t)
 	a.Remember(t.Context())
 	check("our own", f)
 	f = newFake()
@@ -236,10 +226,7 @@ func TestInstructionsThatAreRefused(t *testing.T) {
 		"without user":  {true, system + "," + hello, "user assistant", 2},
 	} {
 		f := newFake()
-		s, err := chat.New(chat.Deps{Recall: f, Notes: f, Models: chat.Models{Main: choosy{f, c.noSystems}}}, chat.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(chat.New(chat.Deps{Recall: f, Notes: f, Models: chat.Models{Main: choosy{f, c.noSystems}}}, chat.Config{}))(t)
 		for _, tries := range []int{c.tries, 1} {
 			before := len(f.sent)
 			done, err := s.Complete(t.Context(), both(), in("home"), []byte(`{"messages":[`+c.messages+`]}`))
@@ -269,9 +256,7 @@ func (f *fake) roles(t *testing.T) (roles []string) {
 	var body struct {
 		Messages []message `json:"messages"`
 	}
-	if err := json.Unmarshal(f.sent[len(f.sent)-1].Body, &body); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(f.sent[len(f.sent)-1].Body, &body))
 	for _, m := range body.Messages {
 		roles = append(roles, m.Role)
 	}

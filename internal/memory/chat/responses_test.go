@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // respond sends a request in the form of OpenAI's responses and returns what came back.
@@ -37,9 +38,7 @@ func respond(t *testing.T, s *chat.Service, scope tenant.Scope, body string) (st
 func (f *fake) translated(t *testing.T) string {
 	t.Helper()
 	var body map[string]any
-	if err := json.Unmarshal(f.sent[len(f.sent)-1].Body, &body); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(f.sent[len(f.sent)-1].Body, &body))
 	delete(body, "model")
 	for _, m := range body["messages"].([]any) {
 		m := m.(map[string]any)
@@ -53,10 +52,7 @@ func (f *fake) translated(t *testing.T) string {
 			})
 		}
 	}
-	raw, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(body))(t)
 	return string(raw)
 }
 
@@ -258,10 +254,7 @@ func TestResponsesOfPickyEndpoints(t *testing.T) {
 	f := newFake()
 	f.answer = whole("In Lisbon.")
 	p := &picky{fake: f, refuses: []string{"stream_options", "max_tokens"}}
-	s, err := chat.New(chat.Deps{Recall: f, Notes: f, Models: chat.Models{Main: p}}, chat.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(chat.New(chat.Deps{Recall: f, Notes: f, Models: chat.Models{Main: p}}, chat.Config{}))(t)
 	got, err := respond(t, s, both(), `{"input":"Where?","stream":true,"max_output_tokens":9}`)
 	if err != nil || strings.Count(got, "event: response.created") != 1 || !strings.Contains(f.translated(t), `"max_completion_tokens":9`) {
 		t.Errorf("%v: %s", err, got)
@@ -280,10 +273,7 @@ func TestAnyModelIsPassedOn(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	models := chat.Models{Main: f, Named: map[string]chat.Model{chat.AnyModel: f}}
-	s, err := chat.New(chat.Deps{Recall: f, Notes: f, Models: models}, chat.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(chat.New(chat.Deps{Recall: f, Notes: f, Models: models}, chat.Config{}))(t)
 	for name, ok := range map[string]bool{"gpt-99@c": true, "org/model:tag@c": true, "*@c": false, "a b@c": false, strings.Repeat("x", 300) + "@c": false} {
 		c, err := s.Complete(t.Context(), both(), in(""), fmt.Appendf(nil, `{"model":%q,"messages":[{"role":"user","content":"Where?"}]}`, name))
 		if (err == nil) != ok || s.HasModel(strings.TrimSuffix(name, "@c")) != ok {
@@ -311,10 +301,7 @@ func TestAnyModelIsPassedOn(t *testing.T) {
 func TestCompletionsWithoutAModel(t *testing.T) {
 	t.Parallel()
 	f := newFake()
-	s, err := chat.New(chat.Deps{Recall: f, Notes: f}, chat.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(chat.New(chat.Deps{Recall: f, Notes: f}, chat.Config{}))(t)
 	const said = `"messages":[{"role":"user","content":"Where?"}]`
 	for body, refused := range map[string]bool{
 		said: false, `"tools":[{"type":"function","function":{"name":"f"}}],` + said: false, `"tools":[],` + said: false, `"tools":null,` + said: false,
@@ -343,10 +330,7 @@ func TestCompletionsWithoutAModel(t *testing.T) {
 			t.Errorf("%s: %v %s", body, err, got)
 		}
 	}
-	c, err := s.Complete(t.Context(), both(), in("c"), []byte(`{"stream":true,"stream_options":{"include_usage":true},`+said+`}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(s.Complete(t.Context(), both(), in("c"), []byte(`{"stream":true,"stream_options":{"include_usage":true},`+said+`}`)))(t)
 	var out strings.Builder
 	if err := c.Pass(&out, func() error { return nil }); err != nil || strings.Count(out.String(), `"usage"`) != 1 || !strings.Contains(out.String(), `"choices":[]`) {
 		t.Errorf("%v: %s", err, out.String())

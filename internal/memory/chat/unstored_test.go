@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/chat"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // slow is a fake whose messages are stored after a time.
@@ -51,15 +52,9 @@ func TestNextRequestWaitsForTheTurnBefore(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := &slow{newFake(), c.takes}
-				s, err := chat.New(chat.Deps{Recall: f, Notes: f, Models: chat.Models{Main: f}}, chat.Config{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := must.Get(chat.New(chat.Deps{Recall: f, Notes: f, Models: chat.Models{Main: f}}, chat.Config{}))(t)
 				scope := both()
-				a, err := s.Answer(t.Context(), scope, "home", chat.Question{Turns: []chat.Turn{{Content: "I keep bees."}}, Forget: c.forget}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				a := must.Get(s.Answer(t.Context(), scope, "home", chat.Question{Turns: []chat.Turn{{Content: "I keep bees."}}, Forget: c.forget}, nil))(t)
 				var storing sync.WaitGroup
 				storing.Go(func() { a.Remember(t.Context()) })
 				synctest.Wait()
@@ -73,9 +68,7 @@ func TestNextRequestWaitsForTheTurnBefore(t *testing.T) {
 					v.Collection.ID = uuid.Must(uuid.NewV7())
 				}
 				began, opened, told := time.Now(), 0, 0
-				if _, err := s.Current(ctx, func() { told++ }, func() (memory.View, error) { opened++; return v, nil }); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(s.Current(ctx, func() { told++ }, func() (memory.View, error) { opened++; return v, nil }))(t)
 				if took := time.Since(began); took != c.waits {
 					t.Errorf("took %s, want %s", took, c.waits)
 				}
@@ -101,12 +94,9 @@ func TestNextRequestWaitsForTheTurnOfAStream(t *testing.T) {
 		"completions": {s.Complete, `{"model":"fake-1","stream":true,"messages":[{"role":"user","content":"Where does Ada live?"}]}`},
 		"responses":   {s.Respond, `{"model":"fake-1","stream":true,"input":"Where does Ada live?"}`},
 	} {
-		done, err := c.ask(t.Context(), both(), in("home"), []byte(c.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		done := must.Get(c.ask(t.Context(), both(), in("home"), []byte(c.body)))(t)
 		waits := 0
-		err = done.Pass(io.Discard, func() error {
+		err := done.Pass(io.Discard, func() error {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			v := memory.NewView(both(), f.collection, 7, nil)

@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // forgetter deletes a listed note that it draws at random.
@@ -140,10 +141,7 @@ func TestActWhileTheModelFails(t *testing.T) {
 // No policy accepts an unknown task, and its job ends.
 func TestUnknownTask(t *testing.T) {
 	t.Parallel()
-	all, err := policies.All()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(policies.All())(t)
 	for _, name := range all.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // knows is the relation that policies use in tests.
@@ -54,10 +55,7 @@ func edge(a, b uuid.UUID, confidence float64) memory.Link {
 // edges returns the confidences of a note's links.
 func (w *world) edges(id uuid.UUID) []float64 {
 	w.t.Helper()
-	list, err := w.store.Links(w.t.Context(), w.s, w.view(w.c.ID), memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Outgoing})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	list := must.Get(w.store.Links(w.t.Context(), w.s, w.view(w.c.ID), memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Outgoing}))(w.t)
 	var out []float64
 	for _, l := range list {
 		out = append(out, l.Confidence)

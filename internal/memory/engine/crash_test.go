@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 var errKilled = errors.New("the process was killed")
@@ -81,10 +82,7 @@ func TestEvolvedExactlyOnce_C059(t *testing.T) {
 					t.Errorf("note %s is %q", id, n.State)
 				}
 			}
-			sets, err := w.store.Changesets(t.Context(), w.s, w.view(w.c.ID), 0, 1000)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sets := must.Get(w.store.Changesets(t.Context(), w.s, w.view(w.c.ID), 0, 1000))(t)
 			count := map[memory.Cause]map[uuid.UUID]int{memory.CauseAnalyze: {}, memory.CauseEvolve: {}}
 			for _, c := range sets {
 				if by, ok := count[c.Cause]; ok {

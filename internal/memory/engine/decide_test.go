@@ -21,6 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C005, C008, C016, C028: the model describes the first note of an empty collection from its content
@@ -119,10 +120,7 @@ func TestStrengthenEmbedsAgain(t *testing.T) {
 		t.Fatalf("tags %q", n.Tags)
 	}
 	as := h[1].Note.From
-	v, err := w.store.OpenView(t.Context(), w.s, w.c.ID.String(), memory.At{AsOf: &as})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(w.store.OpenView(t.Context(), w.s, w.c.ID.String(), memory.At{AsOf: &as}))(t)
 	old, err := w.store.Notes(t.Context(), w.s, v, []uuid.UUID{n.ID}, memory.ReadOptions{Vector: true})
 	if err != nil || len(old) != 1 || old[0].Vector == nil || slices.Equal(old[0].Vector, n.Vector) {
 		t.Errorf("the vector did not change with the tags: %v", err)
@@ -292,9 +290,7 @@ func TestDeadAndRetry_C030(t *testing.T) {
 		t.Errorf("%d versions; a pending note is marked once", marks)
 	}
 	w.fake.Handle("analyze", nil)
-	if _, err := w.store.RetryJob(t.Context(), w.s, j.ID, memory.AuditEntry{Action: "job.retry"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.store.RetryJob(t.Context(), w.s, j.ID, memory.AuditEntry{Action: "job.retry"}))(t)
 	w.drain()
 	if n := w.get(bad.ID); n.State != memory.StateEvolved {
 		t.Errorf("state %q after the retry", n.State)
@@ -515,9 +511,7 @@ func TestDeletedInFlight(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t, options{})
 		n := w.add("Soon gone.")
-		if _, err := w.notes.Delete(t.Context(), w.s, w.c.ID.String(), n.ID, memory.Request{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.notes.Delete(t.Context(), w.s, w.c.ID.String(), n.ID, memory.Request{}))(t)
 		w.drain()
 		if j := w.jobs(n.ID)[0]; j.State != memory.JobDone || !strings.Contains(string(j.Result), "gone") {
 			t.Errorf("job %+v", j)
@@ -587,10 +581,7 @@ func TestHostileNote(t *testing.T) {
 		t.Errorf("%d links", got)
 	}
 	changed := 0
-	list, err := w.store.ListNotes(t.Context(), w.s, w.view(w.c.ID), memory.NoteQuery{Limit: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(w.store.ListNotes(t.Context(), w.s, w.view(w.c.ID), memory.NoteQuery{Limit: 100}))(t)
 	for _, m := range list {
 		if strings.HasPrefix(m.Context, "PWNED") {
 			changed++
@@ -670,7 +661,7 @@ func TestConsolidate_C039(t *testing.T) {
 	}
 	// A version without a vector, as a crash of an older build might leave it.
 	broken := w.get(w.add("The glacier is melting.", func(in *notes.NewNote) { no := false; in.Infer = &no }).ID)
-	_, err := w.store.Write(t.Context(), w.s, w.c.ID, memory.WriteOptions{Cause: memory.CausePatch}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(w.store.Write(t.Context(), w.s, w.c.ID, memory.WriteOptions{Cause: memory.CausePatch}, func(ctx context.Context, tx memory.Tx) error {
 		n := broken
 		n.Vector, n.Embedder, n.Context = nil, "", "Climate."
 		_, err := tx.Put(ctx, n)
@@ -679,27 +670,15 @@ func TestConsolidate_C039(t *testing.T) {
 		}
 		_, err = tx.Enqueue(ctx, memory.Job{Collection: w.c.ID, Kind: memory.JobConsolidate, Stage: memory.StageTask})
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	w.drain()
 	if n := w.get(broken.ID); n.Vector == nil {
 		t.Error("the note has no vector after consolidation")
 	}
 	q := recall.Query{Text: "melting glacier", K: 10}
-	got, err := w.recall.Search(t.Context(), w.s, w.view(w.c.ID), q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fresh, err := recall.New(recall.Deps{Store: w.store, Embedders: w.embedders, Clock: w.now}, recall.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := fresh.Search(t.Context(), w.s, w.view(w.c.ID), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(w.recall.Search(t.Context(), w.s, w.view(w.c.ID), q))(t)
+	fresh := must.Get(recall.New(recall.Deps{Store: w.store, Embedders: w.embedders, Clock: w.now}, recall.Config{}))(t)
+	want := must.Get(fresh.Search(t.Context(), w.s, w.view(w.c.ID), q))(t)
 	if len(got.Hits) == 0 || len(got.Hits) != len(want.Hits) {
 		t.Fatalf("%d hits, a fresh index has %d", len(got.Hits), len(want.Hits))
 	}
@@ -735,13 +714,8 @@ func TestNeighbors_C017(t *testing.T) {
 		result.Considered[0].Score < result.Considered[1].Score || result.Considered[1].Score < result.Considered[2].Score {
 		t.Errorf("considered %+v, %v", result.Considered, err)
 	}
-	if err := w.recall.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	usage, err := w.store.Usage(t.Context(), w.s, w.view(w.c.ID), ids)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.recall.Flush(t.Context()))
+	usage := must.Get(w.store.Usage(t.Context(), w.s, w.view(w.c.ID), ids))(t)
 	for id, u := range usage {
 		if u.AccessCount != 0 {
 			t.Errorf("%s was counted %d times", id, u.AccessCount)
@@ -822,9 +796,7 @@ func TestFail(t *testing.T) {
 	n := w.add("x y z")
 	j := w.claim(w.c.ID, memory.StagePrepare, 1)[0]
 	s := grant.Job(j.Tenant, j.ID)
-	if err := w.engine.Fail(t.Context(), s, j, fault.InvalidField("policy_config.x", "unknown")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.engine.Fail(t.Context(), s, j, fault.InvalidField("policy_config.x", "unknown")))
 	if got := w.jobs(n.ID)[0]; got.State != memory.JobFailed {
 		t.Errorf("job is %q", got.State)
 	}

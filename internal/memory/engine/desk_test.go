@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // question returns a call without content.
@@ -281,9 +282,7 @@ func TestListMatchesTheIndex(t *testing.T) {
 		view := w.view(c)
 		for _, loaded := range []bool{false, true} {
 			if loaded {
-				if _, err := w.recall.Nearest(t.Context(), w.s, view, memory.NearestQuery{Vector: vector, Limit: 1}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(w.recall.Nearest(t.Context(), w.s, view, memory.NearestQuery{Vector: vector, Limit: 1}))(t)
 			}
 			p.decide = func(ctx context.Context, d memory.Desk, _ memory.Event) (memory.Decision, error) {
 				for i, q := range queries {
@@ -304,9 +303,7 @@ func TestListMatchesTheIndex(t *testing.T) {
 				}
 				return memory.Decision{}, nil
 			}
-			if _, err := w.engine.Act(t.Context(), w.s, c.String(), memory.Task{Name: "look"}, false); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.engine.Act(t.Context(), w.s, c.String(), memory.Task{Name: "look"}, false))(t)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // fact returns a new note as policies derive it.
@@ -93,9 +94,7 @@ func TestExchangeHasItsGuidance(t *testing.T) {
 		Messages: []notes.NewMessage{{Content: "I like tea."}},
 		Guidance: &memory.Guidance{Instructions: "My password is hunter2x9. Be brief.", Categories: []memory.Category{{Name: "drinks"}}},
 	}
-	if _, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}))(t)
 	w.settle()
 	w.say("I like coffee.")
 	w.settle()
@@ -218,9 +217,7 @@ func TestExchangeIsRetried(t *testing.T) {
 		t.Fatalf("job is %q", j.State)
 	}
 	down = false
-	if _, err := w.store.RetryJob(t.Context(), w.s, j.ID, memory.AuditEntry{Action: "job.retry"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.store.RetryJob(t.Context(), w.s, j.ID, memory.AuditEntry{Action: "job.retry"}))(t)
 	w.drain()
 	if n := w.get(said.Messages[0].ID); n.State != memory.StateEvolved {
 		t.Errorf("message is %q", n.State)

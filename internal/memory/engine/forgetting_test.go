@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/merge"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // forgetting plays random deletions, restores, erasures, rollbacks, merges and ends of notes in a base and its forks. What a caller has
@@ -39,10 +40,7 @@ func TestForgetting(t *testing.T) {
 	t.Parallel()
 	seeds, first := 2, uint64(0)
 	if text := os.Getenv("SLIPBOX_FORGETTING_SEEDS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(strconv.Atoi(text))(t)
 		seeds, first = n, 100
 	}
 	for _, policy := range []string{memory.PolicyNone, memory.PolicyAMEM, "mem0", "mem0g", "memorybank", "memoryos", "layered", memory.PolicyMemGPT} {
@@ -78,10 +76,7 @@ func (f *forgetting) talk() {
 	if f.rand.IntN(6) == 0 {
 		in.TTLSeconds = new(int64(7200))
 	}
-	out, err := f.notes.AddMessages(f.t.Context(), f.s, c.String(), notes.NewMessages{Messages: []notes.NewMessage{in}, OnDuplicate: memory.DuplicateKeep}, memory.Request{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	out := must.Get(f.notes.AddMessages(f.t.Context(), f.s, c.String(), notes.NewMessages{Messages: []notes.NewMessage{in}, OnDuplicate: memory.DuplicateKeep}, memory.Request{}))(f.t)
 	f.words[out.Messages[0].ID] = word
 	f.log = append(f.log, fmt.Sprintf("%s said in %s", word, f.name(c)))
 	f.settle()
@@ -91,10 +86,7 @@ func (f *forgetting) talk() {
 func (f *forgetting) shown(c uuid.UUID) map[uuid.UUID]string {
 	f.t.Helper()
 	out := map[uuid.UUID]string{}
-	found, err := f.store.Notes(f.t.Context(), f.s, f.view(c), slices.Collect(maps.Keys(f.words)), memory.ReadOptions{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	found := must.Get(f.store.Notes(f.t.Context(), f.s, f.view(c), slices.Collect(maps.Keys(f.words)), memory.ReadOptions{}))(f.t)
 	for i := range found {
 		out[found[i].ID] = found[i].Content
 	}
@@ -149,10 +141,7 @@ func (f *forgetting) step() {
 	case 2:
 		if len(f.in) < 5 {
 			say("fork")
-			r, err := f.clone.Clone(ctx, f.s, c.String(), clone.Input{Name: fmt.Sprint("fork-", len(f.in))}, memory.Request{})
-			if err != nil {
-				f.t.Fatal(err)
-			}
+			r := must.Get(f.clone.Clone(ctx, f.s, c.String(), clone.Input{Name: fmt.Sprint("fork-", len(f.in))}, memory.Request{}))(f.t)
 			f.in = append(f.in, r.Collection.ID)
 		}
 	case 3, 4:
@@ -161,9 +150,7 @@ func (f *forgetting) step() {
 		}
 		say("delete")
 		at := f.getIn(c, id).From
-		if _, err := f.notes.Delete(ctx, f.s, c.String(), id, memory.Request{}); err != nil {
-			f.t.Fatal(err)
-		}
+		must.Get(f.notes.Delete(ctx, f.s, c.String(), id, memory.Request{}))(f.t)
 		if f.tail[c] == nil {
 			f.tail[c] = map[uuid.UUID]memory.Revision{}
 		}
@@ -174,9 +161,7 @@ func (f *forgetting) step() {
 			return
 		}
 		say("restore")
-		if _, err := f.notes.Restore(ctx, f.s, c.String(), id, at, memory.Request{}); err != nil {
-			f.t.Fatal(err)
-		}
+		must.Get(f.notes.Restore(ctx, f.s, c.String(), id, at, memory.Request{}))(f.t)
 		f.settle()
 		f.same(before, uuid.Nil)
 		for _, was := range learned {
@@ -206,17 +191,13 @@ func (f *forgetting) step() {
 			return
 		}
 		say(fmt.Sprintf("merge %s at", f.name(from)))
-		if _, err := f.clone.Merge(ctx, f.s, c.String(), clone.MergeInput{From: from.String(), Strategy: []merge.Strategy{merge.Ours, merge.Theirs}[f.rand.IntN(2)]}); err != nil {
-			f.t.Fatal(err)
-		}
+		must.Get(f.clone.Merge(ctx, f.s, c.String(), clone.MergeInput{From: from.String(), Strategy: []merge.Strategy{merge.Ours, merge.Theirs}[f.rand.IntN(2)]}))(f.t)
 		f.settle()
 	case 9:
 		say("two hours later,")
 		f.advance(2 * time.Hour)
 		for _, c := range f.in {
-			if err := f.notes.RetireExpired(ctx, f.s, c); err != nil {
-				f.t.Fatal(err)
-			}
+			must.Do(f.t, f.notes.RetireExpired(ctx, f.s, c))
 		}
 		f.settle()
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/layered/layers"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // remembering returns what callers of two gateways over one store do: each gateway has its own engine and index. The
@@ -24,20 +25,11 @@ func remembering(t *testing.T, config string) (w *world, m *meddler, first, seco
 	t.Helper()
 	m = &meddler{}
 	w = newWorld(t, options{policy: "layered", heuristic: true, config: config, wrap: func(s engine.Store) engine.Store { m.Store = s; return m }})
-	all, err := policies.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	index, err := recall.New(recall.Deps{Store: w.store, Embedders: w.embedders, Policies: all, Clock: w.now}, recall.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := engine.New(engine.Deps{
+	all := must.Get(policies.All())(t)
+	index := must.Get(recall.New(recall.Deps{Store: w.store, Embedders: w.embedders, Policies: all, Clock: w.now}, recall.Config{}))(t)
+	other := must.Get(engine.New(engine.Deps{
 		Store: w.store, Policies: all, Model: analyst.New(), Heuristic: analyst.New(), Embedders: w.embedders, Nearest: index, Index: index, Clock: w.now,
-	}, engine.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, engine.Config{}))(t)
 	through := func(e *engine.Engine) func(string) (layers.Remembered, error) {
 		l := &layers.Service{Store: w.store, Actor: e, Persons: w.notes}
 		return func(content string) (layers.Remembered, error) {
@@ -54,10 +46,7 @@ func remembering(t *testing.T, config string) (w *world, m *meddler, first, seco
 // working returns how many items the working layer holds.
 func (w *world) working() int {
 	w.t.Helper()
-	list, err := w.store.ListNotes(w.t.Context(), w.s, w.view(w.c.ID), memory.NoteQuery{Filter: filter.AttributeIs(layered.AttrLayer, layered.Working)})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	list := must.Get(w.store.ListNotes(w.t.Context(), w.s, w.view(w.c.ID), memory.NoteQuery{Filter: filter.AttributeIs(layered.AttrLayer, layered.Working)}))(w.t)
 	return len(list)
 }
 
@@ -75,10 +64,7 @@ func TestGatewaysRememberAtOnce(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		got, err := first(fmt.Sprintf("It rained %d times.", i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(first(fmt.Sprintf("It rained %d times.", i)))(t)
 		if want := int64(2*i + 1); meanwhile.Turn != want || got.Turn != want+1 {
 			t.Errorf("round %d: turns %d and %d", i, meanwhile.Turn, got.Turn)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // newGossip returns a world whose model describes a note by its own words, and repeats a secret that it reads anywhere to all neighbors and
@@ -59,27 +60,19 @@ func newGossip(t *testing.T, o options) *world {
 func (w *world) traces(c uuid.UUID, word string) (out []string) {
 	w.t.Helper()
 	holds := func(what string, v any) {
-		raw, err := json.Marshal(v)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		raw := must.Get(json.Marshal(v))(w.t)
 		if strings.Contains(strings.ToLower(string(raw)), word) {
 			out = append(out, what+" "+string(raw))
 		}
 	}
 	ctx, v := w.t.Context(), w.view(c)
 	for i := range v.Layers {
-		if _, err := w.store.Log(ctx, w.s, v, i, 0, "", func(r memory.LogRow) error {
+		must.Get(w.store.Log(ctx, w.s, v, i, 0, "", func(r memory.LogRow) error {
 			holds("version", r.Note)
 			return nil
-		}); err != nil {
-			w.t.Fatal(err)
-		}
+		}))(w.t)
 	}
-	jobs, err := w.store.ListJobs(ctx, w.s, memory.JobQuery{Collection: c, Limit: 200})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	jobs := must.Get(w.store.ListJobs(ctx, w.s, memory.JobQuery{Collection: c, Limit: 200}))(w.t)
 	for i := range jobs {
 		holds("job", string(jobs[i].Result)+string(jobs[i].Payload))
 	}
@@ -93,10 +86,7 @@ func (w *world) traces(c uuid.UUID, word string) (out []string) {
 
 func (w *world) erase(id uuid.UUID) notes.Erasure {
 	w.t.Helper()
-	out, err := w.notes.Erase(w.t.Context(), w.s, w.c.ID.String(), id, notes.TakeSentences, memory.Request{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := must.Get(w.notes.Erase(w.t.Context(), w.s, w.c.ID.String(), id, notes.TakeSentences, memory.Request{}))(w.t)
 	return out
 }
 
@@ -199,22 +189,13 @@ func TestEraseBesideOthersForks(t *testing.T) {
 	t.Parallel()
 	open := func(t *testing.T, w *world) (fork func(name string) uuid.UUID, erase func(uuid.UUID)) {
 		t.Helper()
-		bob, err := w.store.EnsureAgent(t.Context(), w.s, "bob")
-		if err != nil {
-			t.Fatal(err)
-		}
-		alice, err := w.store.EnsureAgent(t.Context(), w.s, "alice")
-		if err != nil {
-			t.Fatal(err)
-		}
+		bob := must.Get(w.store.EnsureAgent(t.Context(), w.s, "bob"))(t)
+		alice := must.Get(w.store.EnsureAgent(t.Context(), w.s, "alice"))(t)
 		all := w.s
 		hers := grant.Scope(w.s.Tenant(), alice.ID, "key:alice", tenant.AllPermissions()...)
 		return func(name string) uuid.UUID {
 				t.Helper()
-				r, err := w.clone.Clone(t.Context(), all, w.c.ID.String(), clone.Input{Name: name, Agent: bob.Name}, memory.Request{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := must.Get(w.clone.Clone(t.Context(), all, w.c.ID.String(), clone.Input{Name: name, Agent: bob.Name}, memory.Request{}))(t)
 				if _, err := w.store.OpenView(t.Context(), hers, r.Collection.ID.String(), memory.At{}); err == nil {
 					t.Fatal("she reaches it")
 				}
@@ -289,18 +270,14 @@ func TestEraseMergedDescriptions(t *testing.T) {
 		w.c = w.view(fork).Collection
 		secret := w.learn("The clinic diagnosed Mirko, who bakes bread, with celiac disease.")
 		w.c = base
-		if _, err := w.clone.Merge(t.Context(), w.s, base.ID.String(), clone.MergeInput{From: fork.String()}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.clone.Merge(t.Context(), w.s, base.ID.String(), clone.MergeInput{From: fork.String()}))(t)
 		w.drain()
 		later := w.fork("later")
 		if n := w.get(bread.ID); n.Context != "Mirko has celiac disease." {
 			t.Fatalf("the merge has not taken it: %+v", n)
 		}
 		if gone {
-			if _, err := w.store.DeleteCollection(t.Context(), w.s, fork, true, memory.AuditEntry{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(w.store.DeleteCollection(t.Context(), w.s, fork, true, memory.AuditEntry{}))(t)
 		}
 		w.erase(secret.ID)
 		w.drain()
@@ -333,9 +310,7 @@ func TestDeleteDescriptions(t *testing.T) {
 	if n := w.get(bread.ID); n.Context != bread.Context || !slices.Equal(n.Keywords, bread.Keywords) || len(n.Vector) == 0 {
 		t.Errorf("after the deletion %q, %q", n.Context, n.Keywords)
 	}
-	if _, err := w.clone.Rollback(t.Context(), w.s, w.c.ID.String(), clone.RollbackInput{To: at}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.clone.Rollback(t.Context(), w.s, w.c.ID.String(), clone.RollbackInput{To: at}))(t)
 	if n := w.get(bread.ID); n.Context != "Mirko has celiac disease." {
 		t.Errorf("after the rollback %q", n.Context)
 	}
@@ -419,9 +394,7 @@ func TestEraseForgotten(t *testing.T) {
 			w.chat(w.c.ID, "Yuki", 2, "I booked a trip to Tromso.", "Noted.")
 			w.drain()
 			day := w.keyed(w.c.ID, memory.KindSummary, "day/"+w.date(100)) // which was recalled, and stays
-			if err := w.store.AddUsage(t.Context(), w.s, w.view(w.c.ID), []memory.UsageDelta{{Note: day.ID, Accesses: 1, LastAccess: w.now()}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, w.store.AddUsage(t.Context(), w.s, w.view(w.c.ID), []memory.UsageDelta{{Note: day.ID, Accesses: 1, LastAccess: w.now()}}))
 			w.act("forget", "", `{"mode":"threshold"}`, true)
 			w.drain()
 			if len(w.traces(w.c.ID, "lindau")) == 0 || !strings.Contains(w.keyed(w.c.ID, memory.KindSummary, "overall").Content, "Lindau") {

@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Lists that are brought up to date from the log are those that the store reads, page by page, after all that was added, changed,
@@ -82,10 +83,7 @@ func TestKeptListsAreThoseOfTheStore(t *testing.T) {
 				if err != nil || !ok {
 					t.Fatalf("%+v: %v, %v", q, ok, err)
 				}
-				want, err := w.store.ListNotes(t.Context(), w.s, v, q)
-				if err != nil {
-					t.Fatal(err)
-				}
+				want := must.Get(w.store.ListNotes(t.Context(), w.s, v, q))(t)
 				if len(got) != len(want) {
 					t.Fatalf("%+v: %d notes, the store has %d", q, len(got), len(want))
 				}
@@ -152,9 +150,7 @@ func TestConsolidationsOfAddsLookAtWhatChanged(t *testing.T) {
 			Notes int `json:"notes"`
 		}
 		if j.Kind == memory.JobConsolidate {
-			if err := json.Unmarshal(j.Result, &r); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(j.Result, &r))
 			looked = append(looked, r.Notes)
 		}
 	}

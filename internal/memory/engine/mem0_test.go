@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // newChatWorld returns a world whose collection extracts facts from conversations.
@@ -36,10 +37,7 @@ func (w *world) sayAndDrain(content string, change ...func(*notes.NewMessage)) m
 	for _, c := range change {
 		c(&m)
 	}
-	out, err := w.notes.AddMessages(w.t.Context(), w.s, w.c.ID.String(), notes.NewMessages{Messages: []notes.NewMessage{m}, OnDuplicate: memory.DuplicateKeep}, memory.Request{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := must.Get(w.notes.AddMessages(w.t.Context(), w.s, w.c.ID.String(), notes.NewMessages{Messages: []notes.NewMessage{m}, OnDuplicate: memory.DuplicateKeep}, memory.Request{}))(w.t)
 	w.drain()
 	return out.Messages[0]
 }
@@ -58,10 +56,7 @@ func (w *world) texts(kind memory.Kind) []string {
 // found returns what a search finds by default, sorted.
 func (w *world) found(query string) []string {
 	w.t.Helper()
-	r, err := w.recall.Search(w.t.Context(), w.s, w.view(w.c.ID), recall.Query{Text: query, K: 50})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	r := must.Get(w.recall.Search(w.t.Context(), w.s, w.view(w.c.ID), recall.Query{Text: query, K: 50}))(w.t)
 	out := []string{}
 	for _, h := range r.Hits {
 		out = append(out, h.Note.Content)
@@ -416,10 +411,7 @@ func TestMem0Vectors(t *testing.T) {
 	w.sayAndDrain("My dog is called Rex.")
 	now := w.get(n.ID)
 	em, _ := w.embedders.ByName(w.c.Embedder)
-	want, err := memory.EmbedAll(t.Context(), em, w.s, []string{"User has a dog called Rex"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(memory.EmbedAll(t.Context(), em, w.s, []string{"User has a dog called Rex"}))(t)
 	if now.Content != "User has a dog called Rex" || len(now.Vector) == 0 || slices.Equal(now.Vector, old) || squaredCosine(now.Vector, want[0].Vector) < 0.999 {
 		t.Errorf("the vector of %q is not its own", now.Content)
 	}
@@ -527,14 +519,8 @@ func TestMem0Restart(t *testing.T) {
 	w.fake.Always("summarize", llmtest.JSON(mem0.Summary{Summary: "User is a nurse in Bonn."}))
 	w.sayAndDrain("I am a nurse.")
 	w.sayAndDrain("I live in Bonn.")
-	policies, err := policies.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	fresh, err := recall.New(recall.Deps{Store: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now}, recall.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	policies := must.Get(policies.All())(t)
+	fresh := must.Get(recall.New(recall.Deps{Store: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now}, recall.Config{}))(t)
 	c, err := fresh.Context(t.Context(), w.s, w.view(w.c.ID), recall.ContextQuery{Text: "What is my job?"})
 	if err != nil || !strings.Contains(c.Text, "User is a nurse in Bonn.") || !strings.Contains(c.Text, "I live in Bonn.") {
 		t.Errorf("the context is %q, %v", c.Text, err)
@@ -588,13 +574,9 @@ func TestMem0Repeats(t *testing.T) {
 	}
 	long := strings.TrimSpace(strings.Repeat("I stayed at home all day and nothing much happened to us. ", 1050)) + " I bought a red bicycle."
 	in := notes.NewMessages{Messages: []notes.NewMessage{{Role: memory.RoleUser, Content: long}, {Role: memory.RoleAssistant, Content: long}}}
-	if _, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}))(t)
 	in = notes.NewMessages{Messages: []notes.NewMessage{{Role: memory.RoleAssistant, Content: "I will send you the form tomorrow."}}}
-	if _, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}))(t)
 	w.drain()
 	for _, j := range w.jobsOf(w.c.ID, memory.JobExchange) {
 		if j.State != memory.JobDone {

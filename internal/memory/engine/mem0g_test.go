@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // newGraphWorld returns a world whose collection keeps a graph. Every message is a fact, word by
@@ -91,10 +92,7 @@ func on(day string) func(*notes.NewMessage) {
 // factLines returns the edges as "subject relation object from..to".
 func (w *world) factLines(v memory.View, q recall.FactsQuery) []string {
 	w.t.Helper()
-	page, err := w.recall.Facts(w.t.Context(), w.s, v, q)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	page := must.Get(w.recall.Facts(w.t.Context(), w.s, v, q))(w.t)
 	out := []string{}
 	for _, f := range page.Items {
 		s := f.Subject + " " + f.Relation + " " + f.Object + " " + f.ValidFrom.Format("01-02") + ".."
@@ -184,10 +182,7 @@ func TestMem0gGraph(t *testing.T) {
 			t.Errorf("the trace of %s does not show the graph", j.ID)
 		}
 	}
-	found, err := w.recall.Graph(t.Context(), w.s, v, recall.GraphQuery{Limit: 1000, Depth: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(w.recall.Graph(t.Context(), w.s, v, recall.GraphQuery{Limit: 1000, Depth: -1}))(t)
 	nodes, edges := 0, 0
 	for _, n := range found.Nodes {
 		if n.Note.Kind == memory.KindEntity {
@@ -224,10 +219,7 @@ func TestMem0gSearch(t *testing.T) {
 	}
 	search := func(q recall.Query) map[string][]recall.Source {
 		t.Helper()
-		r, err := w.recall.Search(t.Context(), w.s, w.view(w.c.ID), q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(w.recall.Search(t.Context(), w.s, w.view(w.c.ID), q))(t)
 		out := map[string][]recall.Source{}
 		for _, h := range r.Hits {
 			if _, twice := out[h.Note.Content]; twice || h.Note.Kind == memory.KindEntity || h.Note.Kind == memory.KindMessage {
@@ -275,10 +267,7 @@ func TestMem0gMeaning(t *testing.T) {
 		"who has an instrument with a bow?": "Dora plays violin",
 		"whose home is the capital city?":   "Emil lives in Berlin",
 	} {
-		r, err := w.recall.Search(t.Context(), w.s, w.view(w.c.ID), recall.Query{Text: query, K: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(w.recall.Search(t.Context(), w.s, w.view(w.c.ID), recall.Query{Text: query, K: 4}))(t)
 		at := slices.IndexFunc(r.Hits, func(h recall.Hit) bool { return h.Note.Content == want })
 		if at < 0 || slices.Contains(r.Hits[at].Sources, recall.Source("graph")) || !slices.Contains(r.Hits[at].Sources, recall.Source("vector")) {
 			t.Errorf("%q: %q at %d", query, want, at)
@@ -308,9 +297,7 @@ func TestMem0gDelete(t *testing.T) {
 		}
 	}
 	day := w.now().UTC().Format("01-02")
-	if _, err := w.notes.Delete(t.Context(), w.s, w.c.ID.String(), both.ID, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.Delete(t.Context(), w.s, w.c.ID.String(), both.ID, memory.Request{}))(t)
 	w.checkFacts("after the deletion", w.view(w.c.ID), recall.FactsQuery{}, "Bob plays chess "+day+"..")
 	w.checkFacts("of all", w.view(w.c.ID), recall.FactsQuery{All: true}, "Bob plays chess "+day+"..")
 	w.checkFacts("in the fork", w.view(fork), recall.FactsQuery{}, "Bob plays chess "+day+"..", "Bob plays go "+day+"..")
@@ -333,9 +320,7 @@ func TestMem0gPatchedFact(t *testing.T) {
 	w.sayAndDrain("Bob plays chess", on("2026-01-02"))
 	fact := w.all(w.c.ID, memory.KindFact)[0]
 	patch := notes.NotePatch{Content: new("Bob plays go")}
-	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), fact.ID, patch, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.Patch(t.Context(), w.s, w.c.ID.String(), fact.ID, patch, memory.Request{}))(t)
 	w.drain()
 	v := w.view(w.c.ID)
 	w.checkFacts("now", v, recall.FactsQuery{}, "Bob plays go 01-02..")

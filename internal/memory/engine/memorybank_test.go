@@ -23,6 +23,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // newBankWorld returns a world whose main collection is a MemoryBank.
@@ -41,10 +42,7 @@ func newBankWorld(t *testing.T, o options) *world {
 // anotherBank creates a further collection of the same kind.
 func (w *world) anotherBank(name string) memory.Collection {
 	w.t.Helper()
-	made, err := w.collections.Create(w.t.Context(), w.s, notes.CollectionInput{Name: name, Policy: "memorybank", PolicyConfig: json.RawMessage(`{"summary_delay":0}`)}, memory.Request{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	made := must.Get(w.collections.Create(w.t.Context(), w.s, notes.CollectionInput{Name: name, Policy: "memorybank", PolicyConfig: json.RawMessage(`{"summary_delay":0}`)}, memory.Request{}))(w.t)
 	return made.Collection
 }
 
@@ -60,10 +58,7 @@ func (w *world) chat(c uuid.UUID, person string, ago int, texts ...string) []mem
 		}
 		in.Messages = append(in.Messages, m)
 	}
-	out, err := w.notes.AddMessages(w.t.Context(), w.s, c.String(), in, memory.Request{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := must.Get(w.notes.AddMessages(w.t.Context(), w.s, c.String(), in, memory.Request{}))(w.t)
 	return out.Messages
 }
 
@@ -83,27 +78,19 @@ func (w *world) keyed(c uuid.UUID, kind memory.Kind, key string) memory.Note {
 
 func (w *world) search(c uuid.UUID, q recall.Query) []recall.Hit {
 	w.t.Helper()
-	r, err := w.recall.Search(w.t.Context(), w.s, w.view(c), q)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	r := must.Get(w.recall.Search(w.t.Context(), w.s, w.view(c), q))(w.t)
 	return r.Hits
 }
 
 func (w *world) context(c uuid.UUID, q recall.ContextQuery) recall.Context {
 	w.t.Helper()
-	r, err := w.recall.Context(w.t.Context(), w.s, w.view(c), q)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	r := must.Get(w.recall.Context(w.t.Context(), w.s, w.view(c), q))(w.t)
 	return r
 }
 
 func (w *world) flush() {
 	w.t.Helper()
-	if err := w.recall.Flush(w.t.Context()); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, w.recall.Flush(w.t.Context()))
 }
 
 func (w *world) act(name, key, args string, apply bool) (memory.Revision, map[string]any) {
@@ -112,14 +99,9 @@ func (w *world) act(name, key, args string, apply bool) (memory.Revision, map[st
 	if args != "" {
 		t.Args = json.RawMessage(args)
 	}
-	out, err := w.engine.Act(w.t.Context(), w.s, w.c.ID.String(), t, apply)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := must.Get(w.engine.Act(w.t.Context(), w.s, w.c.ID.String(), t, apply))(w.t)
 	var said map[string]any
-	if err := json.Unmarshal(out.Outcome, &said); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, json.Unmarshal(out.Outcome, &said))
 	return out.Revision, said
 }
 
@@ -263,10 +245,7 @@ func TestBankSearch(t *testing.T) {
 	w.flush()
 	used := func(id uuid.UUID) memory.Usage {
 		w.flush()
-		u, err := w.store.Usage(t.Context(), w.s, w.view(w.c.ID), []uuid.UUID{id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must.Get(w.store.Usage(t.Context(), w.s, w.view(w.c.ID), []uuid.UUID{id}))(t)
 		return u[id]
 	}
 	if u := used(said[0].ID); u.AccessCount != 0 {
@@ -413,15 +392,11 @@ func TestBankForget(t *testing.T) {
 	if !w.audited("policy.forget", w.c.ID.String()) {
 		t.Error("nobody wrote down who forgot")
 	}
-	if _, err := w.notes.Restore(t.Context(), w.s, w.c.ID.String(), lost[0].ID, w.history(lost[0].ID)[1].Note.From, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.Restore(t.Context(), w.s, w.c.ID.String(), lost[0].ID, w.history(lost[0].ID)[1].Note.From, memory.Request{}))(t)
 	if hits := w.search(w.c.ID, recall.Query{Text: "sold the trumpet", K: 5}); !found(hits, lost[0].ID) {
 		t.Error("what was restored is not found")
 	}
-	if _, err := w.notes.Restore(t.Context(), w.s, w.c.ID.String(), sum.ID, w.history(sum.ID)[1].Note.From, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.Restore(t.Context(), w.s, w.c.ID.String(), sum.ID, w.history(sum.ID)[1].Note.From, memory.Request{}))(t)
 	if n := w.keyed(w.c.ID, memory.KindSummary, "day/"+day); n.ID != sum.ID {
 		t.Errorf("restored %+v", n)
 	}
@@ -543,23 +518,12 @@ func TestBankForks(t *testing.T) {
 	cleo := w.chat(other.ID, "Cleo", 30, "I adopted a cat called Tom.", "Congratulations!")
 	w.drain()
 	fork := w.fork("sandbox")
-	if _, err := w.engine.Act(t.Context(), w.s, fork.String(), memory.Task{Name: "forget"}, true); err != nil {
-		t.Fatal(err)
-	}
-	policies, err := policies.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := recall.New(recall.Deps{Store: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now}, recall.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.engine.Act(t.Context(), w.s, fork.String(), memory.Task{Name: "forget"}, true))(t)
+	policies := must.Get(policies.All())(t)
+	again := must.Get(recall.New(recall.Deps{Store: w.store, Embedders: w.embedders, Policies: policies, Clock: w.now}, recall.Config{}))(t)
 	for _, r := range []*recall.Service{w.recall, again} {
 		in := func(c uuid.UUID) []recall.Hit {
-			out, err := r.Search(t.Context(), w.s, w.view(c), recall.Query{Text: "who adopted a cat?", K: 50})
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(r.Search(t.Context(), w.s, w.view(c), recall.Query{Text: "who adopted a cat?", K: 50}))(t)
 			return out.Hits
 		}
 		if hits := in(fork); found(hits, ann[0].ID) {

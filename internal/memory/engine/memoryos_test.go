@@ -23,6 +23,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos/tiers"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // newOSWorld returns a world whose main collection is a MemoryOS with this config.
@@ -49,10 +50,7 @@ func (w *world) tiers() *tiers.Service { return &tiers.Service{Store: w.store, C
 func (w *world) sessions() []tiers.Session {
 	w.t.Helper()
 	w.flush()
-	list, err := w.tiers().Sessions(w.t.Context(), w.s, w.view(w.c.ID), tiers.OrderHeat)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	list := must.Get(w.tiers().Sessions(w.t.Context(), w.s, w.view(w.c.ID), tiers.OrderHeat))(w.t)
 	return list
 }
 
@@ -67,10 +65,7 @@ func (w *world) pages(session uuid.UUID) []tiers.Page {
 
 func (w *world) tierState() tiers.State {
 	w.t.Helper()
-	s, err := w.tiers().State(w.t.Context(), w.s, w.view(w.c.ID))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	s := must.Get(w.tiers().State(w.t.Context(), w.s, w.view(w.c.ID)))(w.t)
 	return s
 }
 
@@ -154,10 +149,7 @@ func TestOSShortTier_C209(t *testing.T) {
 		if i != 1 { // the second pair has one side
 			in.Messages = append(in.Messages, notes.NewMessage{Role: memory.RoleAssistant, Content: "All right.", OccurredAt: &at})
 		}
-		out, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}))(t)
 		w.drain()
 		said = append(said, out.Messages...)
 		if s := w.tierState(); s.Pairs != min(i+1, 3) || s.ShortCapacity != 3 || s.Pages != max(0, i-2) {
@@ -309,12 +301,9 @@ func TestOSThemes_C214(t *testing.T) {
 	w.themed("kayak", "bread")
 	var said []memory.Note
 	for _, topic := range []string{"kayak", "bread", "kayak", "bread", "weather"} { // the last one stays
-		out, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), notes.NewMessages{
+		out := must.Get(w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), notes.NewMessages{
 			Messages: []notes.NewMessage{{Content: "Once more about my " + topic + "."}, {Role: memory.RoleAssistant, Content: "Go on."}}, Infer: new(topic == "weather"), OnDuplicate: memory.DuplicateKeep,
-		}, memory.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, memory.Request{}))(t)
 		said = append(said, out.Messages...)
 	}
 	w.drain()
@@ -352,10 +341,7 @@ func TestOSMerge_C220(t *testing.T) {
 		vector := w.get(first.Note.ID).Vector
 		theme := memory.Note{Content: "Mia builds a hive for bees in her garden.", Keywords: []string{"bees", "hive"}}
 		em, _ := w.embedders.ByName(w.c.Embedder)
-		second, err := memory.EmbedAll(t.Context(), em, w.s, []string{memory.EmbedText(&theme)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		second := must.Get(memory.EmbedAll(t.Context(), em, w.s, []string{memory.EmbedText(&theme)}))(t)
 		cosine, _ := memory.Cosine(second[0].Vector, vector)
 		return cosine + 1./3
 	}
@@ -429,9 +415,7 @@ func TestOSHeat_C229(t *testing.T) {
 				PromptTokens int64 `json:"prompt_tokens"`
 			} `json:"calls"`
 		}
-		if err := json.Unmarshal(j.Result, &r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(j.Result, &r))
 		for _, purpose := range []string{memoryos.CallContinuity, memoryos.CallMeta, memoryos.CallThemes, memoryos.CallProfile, memoryos.CallKnowledge} {
 			if c := r.Calls[purpose]; c.Calls < 1 || c.PromptTokens < 1 {
 				t.Errorf("%s costs %+v", purpose, c)
@@ -632,10 +616,7 @@ func TestOSProfile_C231(t *testing.T) {
 		w.fake.Always(memoryos.CallProfile, llmtest.JSON(tt.answer))
 		w.tell("And so on.", "I see.")
 		n := w.keyed(w.c.ID, memory.KindProfile, memoryos.KeyProfile)
-		p, err := memoryos.ReadProfileNote(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(memoryos.ReadProfileNote(&n))(t)
 		got := []string{n.Content}
 		for _, d := range p.Dimensions {
 			got = append(got, fmt.Sprintf("%s %s %s", d.Name, d.Level, strings.Join(d.Evidence, " ")))
@@ -660,10 +641,7 @@ func TestOSProfile_C231(t *testing.T) {
 func TestOSKnowledge_C232(t *testing.T) {
 	t.Parallel()
 	w := newOSWorld(t, `{"short_capacity":1,"heat_threshold":2,"merge_threshold":0,"knowledge_capacity":3}`, options{})
-	other, err := w.collections.Create(t.Context(), w.s, notes.CollectionInput{Name: "other", Policy: "memoryos"}, memory.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(w.collections.Create(t.Context(), w.s, notes.CollectionInput{Name: "other", Policy: "memoryos"}, memory.Request{}))(t)
 	said := w.tell("My dog Rex is old.", "I wrote you a list of vets.")
 	w.fake.Always(memoryos.CallKnowledge, llmtest.JSON(memoryos.Knowledge{User: []string{"Mia has a dog called Rex.", "None", "- none.", ""}, Assistant: []string{"The assistant wrote a list of vets.", "N/A"}}))
 	w.advance(24 * time.Hour) // an entry has the time of what it is from, however late it is found
@@ -922,14 +900,8 @@ func (w *world) movedToPage(id uuid.UUID) (at memory.Revision, count int) {
 // pageLinks returns how many links of sessions lead to a message at a revision.
 func (w *world) pageLinks(id uuid.UUID, at memory.Revision) int {
 	w.t.Helper()
-	v, err := w.store.OpenView(w.t.Context(), w.s, w.c.ID.String(), memory.At{AsOf: &at})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	list, err := w.store.Links(w.t.Context(), w.s, v, memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Incoming})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	v := must.Get(w.store.OpenView(w.t.Context(), w.s, w.c.ID.String(), memory.At{AsOf: &at}))(w.t)
+	list := must.Get(w.store.Links(w.t.Context(), w.s, v, memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Incoming}))(w.t)
 	return len(slices.DeleteFunc(list, func(l memory.Link) bool { return l.Relation != memoryos.RelPage }))
 }
 
@@ -955,9 +927,7 @@ func TestOSChangedMessages(t *testing.T) {
 		t.Fatalf("nothing was derived: %v, %v", says("4711"), w.knowledge("user"))
 	}
 	remove := func(id uuid.UUID) {
-		if _, err := w.notes.Delete(t.Context(), w.s, w.c.ID.String(), id, memory.Request{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.notes.Delete(t.Context(), w.s, w.c.ID.String(), id, memory.Request{}))(t)
 		w.settle()
 	}
 	remove(secret[0].ID)
@@ -996,7 +966,7 @@ func TestOSDamagedRecords_C242(t *testing.T) {
 	w.tell("I keep bees.", "Nice.")
 	w.tell("I sell honey.", "Nice.")
 	session, profile := w.sessions()[0].Note.ID, uuid.Nil
-	_, err := w.store.Write(t.Context(), w.s, w.c.ID, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(w.store.Write(t.Context(), w.s, w.c.ID, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
 		n := w.get(session)
 		n.Attributes = map[string]any{"pages": "many"}
 		if _, err := tx.Put(ctx, n); err != nil {
@@ -1005,10 +975,7 @@ func TestOSDamagedRecords_C242(t *testing.T) {
 		p, err := tx.Put(ctx, memory.Note{Kind: memory.KindProfile, Key: memoryos.KeyProfile, Content: "Mia keeps bees.", Attributes: map[string]any{"dimensions": "many"}, State: memory.StateEvolved, OccurredAt: w.now(), Importance: 0.5, Category: memory.DefaultCategory})
 		profile = p.ID
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for range 3 {
 		w.tell("The bees swarm.", "Oh.")
 	}
@@ -1104,9 +1071,7 @@ func TestOSDeletedSession(t *testing.T) {
 	}
 	is("before", memoryos.TierMid)
 	then := w.get(session)
-	if _, err := w.notes.Delete(t.Context(), w.s, w.c.ID.String(), session, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.Delete(t.Context(), w.s, w.c.ID.String(), session, memory.Request{}))(t)
 	w.settle()
 	is("deleted", memoryos.TierEvicted)
 	left := 0
@@ -1121,9 +1086,7 @@ func TestOSDeletedSession(t *testing.T) {
 	if left != 1 {
 		t.Errorf("it left %d times", left)
 	}
-	if _, err := w.notes.Restore(t.Context(), w.s, w.c.ID.String(), session, then.From, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.Restore(t.Context(), w.s, w.c.ID.String(), session, then.From, memory.Request{}))(t)
 	w.settle()
 	is("restored", memoryos.TierMid)
 	if pages := w.pages(session); len(pages) != 2 {

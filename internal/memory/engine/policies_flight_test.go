@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A fork that is created at any moment of an exchange ends in the same state as its parent, and
@@ -152,9 +153,7 @@ func TestPoliciesAndLimits(t *testing.T) {
 			}
 			if j.WaitsForRetry(w.now()) {
 				retried++
-				if _, err := w.store.RetryJob(t.Context(), w.s, j.ID, memory.AuditEntry{Action: "job.retry"}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(w.store.RetryJob(t.Context(), w.s, j.ID, memory.AuditEntry{Action: "job.retry"}))(t)
 			}
 		}
 		w.settle()

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // hostile are texts that people may send.
@@ -164,10 +165,7 @@ func TestPoliciesAndOddExchanges(t *testing.T) {
 			{{Role: memory.RoleUser, Content: "I live in Beijing."}, {Role: memory.RoleUser, Content: "I live in Beijing."}},
 			{{Role: memory.RoleUser, Content: "I live in Atlantis.", Recalled: true}, {Role: memory.RoleAssistant, Content: "Atlantis, yes.", Recalled: true}},
 		} {
-			out, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), notes.NewMessages{Messages: call}, memory.Request{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), notes.NewMessages{Messages: call}, memory.Request{}))(t)
 			said = append(said, out.Messages...)
 		}
 		w.settle()
@@ -215,13 +213,10 @@ func TestPoliciesAndDuplicates(t *testing.T) {
 			for round := range 3 {
 				for i, line := range talk {
 					at := spring.Add(time.Duration(i) * time.Minute)
-					out, err := w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), notes.NewMessages{Messages: []notes.NewMessage{
+					out := must.Get(w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), notes.NewMessages{Messages: []notes.NewMessage{
 						{ID: fmt.Sprint("u", i), Role: memory.RoleUser, Name: "Alice", Content: line[0], OccurredAt: &at},
 						{ID: fmt.Sprint("a", i), Role: memory.RoleAssistant, Content: line[1], OccurredAt: &at},
-					}}, memory.Request{})
-					if err != nil {
-						t.Fatal(err)
-					}
+					}}, memory.Request{}))(t)
 					said = append(said, out.Messages...)
 				}
 				if round == 1 {

@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // This file and the other policies_*_test.go files hold every policy to the same table: with any
@@ -100,10 +101,7 @@ var spring = time.Date(2024, 5, 20, 9, 0, 0, 0, time.UTC)
 // everyPolicy runs a test for every policy.
 func everyPolicy(t *testing.T, test func(t *testing.T, name string)) {
 	t.Helper()
-	all, err := policies.All()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(policies.All())(t)
 	for _, name := range all.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -143,13 +141,10 @@ func (w *world) answer(reply func(call string) llmtest.Reply) {
 func (w *world) exchange(c uuid.UUID, i int, line [2]string) []memory.Note {
 	w.t.Helper()
 	at := spring.Add(time.Duration(i) * time.Minute)
-	out, err := w.notes.AddMessages(w.t.Context(), w.s, c.String(), notes.NewMessages{Messages: []notes.NewMessage{
+	out := must.Get(w.notes.AddMessages(w.t.Context(), w.s, c.String(), notes.NewMessages{Messages: []notes.NewMessage{
 		{Role: memory.RoleUser, Name: "Alice", Content: line[0], OccurredAt: &at},
 		{Role: memory.RoleAssistant, Content: line[1], OccurredAt: &at},
-	}}, memory.Request{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	}}, memory.Request{}))(w.t)
 	return out.Messages
 }
 
@@ -200,10 +195,7 @@ func (w *world) digest(c uuid.UUID) []string {
 		out = append(out, fmt.Sprintf("%s (%s, %s, %v, %v, %q)", names[n.ID], n.State, n.Category, n.Tags, n.Keywords, n.Context))
 		ids = append(ids, n.ID)
 	}
-	links, err := w.store.Links(w.t.Context(), w.s, w.view(c), memory.LinkQuery{Notes: ids, Direction: memory.Outgoing})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	links := must.Get(w.store.Links(w.t.Context(), w.s, w.view(c), memory.LinkQuery{Notes: ids, Direction: memory.Outgoing}))(w.t)
 	for _, l := range links {
 		out = append(out, fmt.Sprintf("%s -%s-> %s", names[l.Source], l.Relation, names[l.Target]))
 	}

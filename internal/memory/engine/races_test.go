@@ -20,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // meddler runs something between the reads and the writes of the engine.
@@ -69,10 +70,7 @@ func newUnsureWorld(t *testing.T) (w *world, m *meddler, old, fresh memory.Note,
 func TestReviewIsClosedOnce_C079(t *testing.T) {
 	t.Parallel()
 	count := func(w *world) int64 {
-		c, err := w.store.ResolveCollection(t.Context(), w.s, w.c.ID.String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(w.store.ResolveCollection(t.Context(), w.s, w.c.ID.String()))(t)
 		return c.EvolvedAdds
 	}
 	approve := func(w *world, id uuid.UUID) error {
@@ -116,10 +114,7 @@ func TestReviewIsClosedOnce_C079(t *testing.T) {
 
 func mustReview(t *testing.T, w *world, id uuid.UUID) memory.Review {
 	t.Helper()
-	r, err := w.engine.Review(t.Context(), w.s, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.engine.Review(t.Context(), w.s, id))(t)
 	return r
 }
 
@@ -127,10 +122,7 @@ func mustReview(t *testing.T, w *world, id uuid.UUID) memory.Review {
 func TestUndoneOnce(t *testing.T) {
 	t.Parallel()
 	w, m, old, fresh, r := newUnsureWorld(t)
-	done, err := w.engine.Approve(t.Context(), w.s, r.ID, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := must.Get(w.engine.Approve(t.Context(), w.s, r.ID, ""))(t)
 	undo := func() error {
 		_, err := w.engine.Undo(t.Context(), w.s, w.c.ID.String(), done.Revision, "")
 		return err
@@ -163,21 +155,15 @@ func TestApproveAfterTheBaseIsDeleted(t *testing.T) {
 	w.fake.Script("evolve", evolve(func(e *amem.Evolution) {
 		e.Actions, e.Confidence, e.NewContextNeighborhood = []string{"update_neighbor"}, &gate, []string{"Baking."}
 	}))
-	if _, err := w.notes.Add(t.Context(), w.s, f.String(), notes.NewNote{Content: "Sourdough bread needs a starter."}, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.Add(t.Context(), w.s, f.String(), notes.NewNote{Content: "Sourdough bread needs a starter."}, memory.Request{}))(t)
 	w.drain()
 	list, err := w.engine.Reviews(t.Context(), w.s, memory.ReviewQuery{Collection: f, State: memory.ReviewOpen, Limit: 10})
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d reviews, %v", len(list), err)
 	}
-	if err := w.collections.Delete(t.Context(), w.s, w.c.ID.String(), true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.collections.Delete(t.Context(), w.s, w.c.ID.String(), true))
 	w.drain()
-	if _, err := w.engine.Approve(t.Context(), w.s, list[0].ID, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.engine.Approve(t.Context(), w.s, list[0].ID, ""))(t)
 	if n := w.getIn(f, list[0].Changes[0].Note); n.Context != "Baking." {
 		t.Errorf("context %q", n.Context)
 	}
@@ -221,16 +207,11 @@ func TestTagsAloneAreAnEvolution_C021(t *testing.T) {
 		e.Actions, e.TagsToUpdate = []string{"strengthen"}, []string{"fermentation"}
 	}))
 	n := w.learn("Sourdough bread needs a starter.")
-	c, err := w.store.ResolveCollection(t.Context(), w.s, w.c.ID.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(w.store.ResolveCollection(t.Context(), w.s, w.c.ID.String()))(t)
 	var r struct {
 		Evolved bool `json:"evolved"`
 	}
-	if err := json.Unmarshal(w.jobs(n.ID)[0].Result, &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(w.jobs(n.ID)[0].Result, &r))
 	if !slices.Contains(n.Tags, "fermentation") || c.EvolvedAdds != 1 || !r.Evolved {
 		t.Errorf("tags %v, %d evolving adds, evolved %v", n.Tags, c.EvolvedAdds, r.Evolved)
 	}
@@ -243,17 +224,10 @@ func TestCopyContinuesWaitingWork(t *testing.T) {
 	n := w.add("Bread needs flour, water and salt.")
 	no := false
 	given := w.add("Stored as given.", func(in *notes.NewNote) { in.Infer = &no })
-	r, err := w.clone.Clone(t.Context(), w.s, w.c.ID.String(), clone.Input{Mode: clone.Copy, Name: "copied"}, memory.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(w.clone.Clone(t.Context(), w.s, w.c.ID.String(), clone.Input{Mode: clone.Copy, Name: "copied"}, memory.Request{}))(t)
 	j := w.claim(r.Collection.ID, memory.StageTask, 1)[0]
-	if err := w.clone.RunCopy(t.Context(), grant.Job(j.Tenant, j.ID), j, func(context.Context, memory.Progress) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.store.ReleaseJob(t.Context(), w.s, j.ID, j.Lease, memory.JobEnd{State: memory.JobDone}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.clone.RunCopy(t.Context(), grant.Job(j.Tenant, j.ID), j, func(context.Context, memory.Progress) error { return nil }))
+	must.Do(t, w.store.ReleaseJob(t.Context(), w.s, j.ID, j.Lease, memory.JobEnd{State: memory.JobDone}))
 	w.drain()
 	for _, c := range []uuid.UUID{w.c.ID, r.Collection.ID} {
 		if now := w.getIn(c, n.ID); now.State != memory.StateEvolved || len(now.Keywords) == 0 {
@@ -271,14 +245,10 @@ func TestRemovalNeverDies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{heuristic: true})
 	w.learn("Bread needs flour, water and salt.")
-	if err := w.collections.Delete(t.Context(), w.s, w.c.ID.String(), false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.collections.Delete(t.Context(), w.s, w.c.ID.String(), false))
 	for range 5 {
 		j := w.claim(w.c.ID, memory.StageTask, 1)[0]
-		if err := w.engine.Fail(t.Context(), grant.Job(j.Tenant, j.ID), j, fault.New(fault.Unavailable, "the disk is full")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.engine.Fail(t.Context(), grant.Job(j.Tenant, j.ID), j, fault.New(fault.Unavailable, "the disk is full")))
 		w.advance(time.Hour) // the longest pause
 	}
 	w.drain()
@@ -302,9 +272,7 @@ func TestBigNumbersSurvive_C060(t *testing.T) {
 	if r.Changes[0].Before.Attributes["big"] != big {
 		t.Errorf("the review shows %v", r.Changes[0].Before.Attributes)
 	}
-	if _, err := w.engine.Approve(t.Context(), w.s, r.ID, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.engine.Approve(t.Context(), w.s, r.ID, ""))(t)
 	if n := w.get(old.ID); n.Context != "Baking." || n.Attributes["big"] != big {
 		t.Errorf("context %q, attributes %v", n.Context, n.Attributes)
 	}

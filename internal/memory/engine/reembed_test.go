@@ -23,6 +23,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 const secondDim = 512
@@ -108,10 +109,7 @@ func (w *world) addUninferred(c uuid.UUID, contents ...string) []memory.Note {
 	w.t.Helper()
 	out := make([]memory.Note, len(contents))
 	for i, s := range contents {
-		written, err := w.notes.Add(w.t.Context(), w.s, c.String(), notes.NewNote{Content: s, Infer: new(false)}, memory.Request{})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		written := must.Get(w.notes.Add(w.t.Context(), w.s, c.String(), notes.NewNote{Content: s, Infer: new(false)}, memory.Request{}))(w.t)
 		out[i] = written.Note
 	}
 	return out
@@ -128,17 +126,11 @@ func numbered(n int) []string {
 // reembed enqueues the job and leases it.
 func (w *world) reembed(c uuid.UUID, embedder string) memory.Job {
 	w.t.Helper()
-	payload, err := json.Marshal(memory.ReembedJob{Embedder: embedder})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	_, err = w.store.Write(w.t.Context(), w.s, c, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+	payload := must.Get(json.Marshal(memory.ReembedJob{Embedder: embedder}))(w.t)
+	must.Get(w.store.Write(w.t.Context(), w.s, c, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
 		_, err := tx.Enqueue(ctx, memory.Job{Kind: memory.JobReembed, Stage: memory.StageTask, Payload: payload})
 		return err
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	}))(w.t)
 	return w.lease(c)
 }
 
@@ -157,13 +149,10 @@ func (w *world) lease(c uuid.UUID) memory.Job {
 func (w *world) convert(j memory.Job) []memory.Progress {
 	w.t.Helper()
 	var told []memory.Progress
-	err := w.engine.RunReembed(w.t.Context(), grant.Job(j.Tenant, j.ID), j, func(_ context.Context, p memory.Progress) error {
+	must.Do(w.t, w.engine.RunReembed(w.t.Context(), grant.Job(j.Tenant, j.ID), j, func(_ context.Context, p memory.Progress) error {
 		told = append(told, p)
 		return nil
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	}))
 	if got := w.job(j.ID); got.State != memory.JobDone {
 		w.t.Fatalf("the job is %+v", got)
 	}
@@ -172,10 +161,7 @@ func (w *world) convert(j memory.Job) []memory.Progress {
 
 func (w *world) job(id uuid.UUID) memory.Job {
 	w.t.Helper()
-	j, err := w.store.Job(w.t.Context(), w.s, id)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	j := must.Get(w.store.Job(w.t.Context(), w.s, id))(w.t)
 	return j
 }
 
@@ -192,10 +178,7 @@ func (w *world) verify() {
 func (w *world) countVectors(c uuid.UUID, embedder string, dim int) (notes, with int64) {
 	w.t.Helper()
 	v := w.view(c)
-	counts, err := w.store.Counts(w.t.Context(), w.s, v)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	counts := must.Get(w.store.Counts(w.t.Context(), w.s, v))(w.t)
 	with, other, err := w.store.CountVectors(w.t.Context(), w.s, v, embedder, dim)
 	if err != nil || other > 0 {
 		w.t.Fatalf("%d vectors of another size, %v", other, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memorybank"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // tasks returns the names and keys of the waiting tasks of a collection, sorted.
@@ -42,16 +43,12 @@ func (w *world) deleteByCaller(id uuid.UUID) {
 
 func (w *world) patch(id uuid.UUID, p notes.NotePatch) {
 	w.t.Helper()
-	if _, err := w.notes.Patch(w.t.Context(), w.s, w.c.ID.String(), id, p, memory.Request{}); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Get(w.notes.Patch(w.t.Context(), w.s, w.c.ID.String(), id, p, memory.Request{}))(w.t)
 }
 
 func (w *world) restore(id uuid.UUID) {
 	w.t.Helper()
-	if _, err := w.notes.Restore(w.t.Context(), w.s, w.c.ID.String(), id, w.history(id)[1].Note.From, memory.Request{}); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Get(w.notes.Restore(w.t.Context(), w.s, w.c.ID.String(), id, w.history(id)[1].Note.From, memory.Request{}))(w.t)
 }
 
 // echoSummaries makes a day's summary repeat the messages.
@@ -83,10 +80,7 @@ func TestBankMerge(t *testing.T) {
 	day := "day/" + w.date(1)
 	before := w.view(w.c.ID).At
 	f := w.fork("f")
-	_, err := w.notes.Patch(t.Context(), w.s, f.String(), said[0].ID, notes.NotePatch{Content: new("I lent the trumpet.")}, memory.Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.Patch(t.Context(), w.s, f.String(), said[0].ID, notes.NotePatch{Content: new("I lent the trumpet.")}, memory.Request{}))(t)
 	m, err := w.clone.Merge(t.Context(), w.s, w.c.ID.String(), clone.MergeInput{From: f.String(), Notes: []uuid.UUID{said[0].ID}})
 	if err != nil || m.Notes != 1 {
 		t.Fatalf("merged %+v, %v", m, err)
@@ -102,9 +96,7 @@ func TestBankMerge(t *testing.T) {
 		}
 	}
 	check(m.Revision, "I lent the trumpet. Who bought it?")
-	if _, err := w.clone.Rollback(t.Context(), w.s, w.c.ID.String(), clone.RollbackInput{To: before}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.clone.Rollback(t.Context(), w.s, w.c.ID.String(), clone.RollbackInput{To: before}))(t)
 	if n := w.keyed(w.c.ID, memory.KindSummary, day); n.Content != "I sold the trumpet. Who bought it?" || n.Provenance.Stale {
 		t.Errorf("the rollback did not bring back the summary: %+v", n)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // newProposalWorld returns a world with one open proposal: the new note would change the old one's
@@ -39,10 +40,7 @@ func newProposalWorld(t *testing.T) (w *world, old, fresh memory.Note, r memory.
 
 func (w *world) audited(action, target string) bool {
 	w.t.Helper()
-	list, err := w.store.ListAudit(w.t.Context(), w.s, memory.AuditQuery{Action: action, Limit: 10})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	list := must.Get(w.store.ListAudit(w.t.Context(), w.s, memory.AuditQuery{Action: action, Limit: 10}))(w.t)
 	return slices.ContainsFunc(list, func(e memory.AuditEntry) bool { return e.Target == target && e.Actor == "key:test" })
 }
 
@@ -69,10 +67,7 @@ func TestGate_C078(t *testing.T) {
 func TestApprove_C079(t *testing.T) {
 	t.Parallel()
 	w, old, fresh, r := newProposalWorld(t)
-	got, err := w.engine.Approve(t.Context(), w.s, r.ID, "looks right")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(w.engine.Approve(t.Context(), w.s, r.ID, "looks right"))(t)
 	after := w.get(old.ID)
 	if after.Context != "Baking with sourdough." || !slices.Equal(after.Tags, []string{"sourdough"}) || slices.Equal(after.Vector, old.Vector) || after.Vector == nil {
 		t.Errorf("after: %q, %q", after.Context, after.Tags)
@@ -121,9 +116,7 @@ func TestReject_C079(t *testing.T) {
 func TestApproveMoved(t *testing.T) {
 	t.Parallel()
 	w, old, fresh, r := newProposalWorld(t)
-	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, notes.NotePatch{Context: nullable.NewNullableWithValue("Mine.")}, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, notes.NotePatch{Context: nullable.NewNullableWithValue("Mine.")}, memory.Request{}))(t)
 	_, err := w.engine.Approve(t.Context(), w.s, r.ID, "")
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Code != fault.Conflict || len(f.Fields) != 1 || f.Fields[0].Field != old.ID.String() {
@@ -132,9 +125,7 @@ func TestApproveMoved(t *testing.T) {
 	if w.get(old.ID).Context != "Mine." || w.get(fresh.ID).State != memory.StateInReview || len(w.reviews(memory.ReviewOpen)) != 1 {
 		t.Error("something was written")
 	}
-	if _, err := w.notes.Delete(t.Context(), w.s, w.c.ID.String(), old.ID, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.Delete(t.Context(), w.s, w.c.ID.String(), old.ID, memory.Request{}))(t)
 	if _, err := w.engine.Approve(t.Context(), w.s, r.ID, ""); !errors.As(err, &f) || len(f.Fields) != 1 || f.Fields[0].Reason != "was deleted" {
 		t.Errorf("got %v", err)
 	}
@@ -147,10 +138,7 @@ func TestApproveMoved(t *testing.T) {
 func TestReviewAccess(t *testing.T) {
 	t.Parallel()
 	w, _, _, r := newProposalWorld(t)
-	other, err := w.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "other"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(w.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "other"}))(t)
 	rows := []struct {
 		name string
 		s    tenant.Scope
@@ -254,13 +242,8 @@ func TestPollution_C325(t *testing.T) {
 	}))
 	w.learn("Bread: flour, water, salt, and slang for money that earns rates.", given([]string{"rates"}, []string{"rates"}, "Rates."))
 	clean := w.learn("Bread needs an oven, flour, water and salt.", given([]string{"food"}, []string{"oven"}, "Ovens."))
-	if _, err := w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, notes.NotePatch{Tags: nullable.NewNullableWithValue([]string{"food", "money", "mine"})}, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
-	out, err := w.engine.Undo(t.Context(), w.s, w.c.ID.String(), undo, "bread is food")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.Patch(t.Context(), w.s, w.c.ID.String(), old.ID, notes.NotePatch{Tags: nullable.NewNullableWithValue([]string{"food", "money", "mine"})}, memory.Request{}))(t)
+	out := must.Get(w.engine.Undo(t.Context(), w.s, w.c.ID.String(), undo, "bread is food"))(t)
 	got := w.get(old.ID)
 	if got.Context == "Bread is a currency." || !slices.Equal(got.Tags, []string{"food", "mine"}) {
 		t.Errorf("context %q, tags %q", got.Context, got.Tags)
@@ -295,9 +278,7 @@ func TestRestore_C077(t *testing.T) {
 	if w.get(old.ID).Context != "Zymurgy." {
 		t.Fatal("not evolved")
 	}
-	if _, err := w.notes.Restore(t.Context(), w.s, w.c.ID.String(), old.ID, old.From, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.Restore(t.Context(), w.s, w.c.ID.String(), old.ID, old.From, memory.Request{}))(t)
 	if got := w.get(old.ID); got.Context != "Baking." || !slices.Equal(got.Vector, old.Vector) {
 		t.Errorf("context %q, same vector %v", got.Context, slices.Equal(got.Vector, old.Vector))
 	}
@@ -330,17 +311,13 @@ func TestUndoInFork(t *testing.T) {
 	old := w.learn("Bread needs flour, water and salt.", given([]string{"food"}, []string{"bread"}, "Baking."))
 	fork := w.fork("")
 	w.fake.Script("evolve", rename("Zymurgy."))
-	if _, err := w.notes.Add(t.Context(), w.s, fork.String(), notes.NewNote{Content: "Sourdough bread needs a starter."}, memory.Request{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.notes.Add(t.Context(), w.s, fork.String(), notes.NewNote{Content: "Sourdough bread needs a starter."}, memory.Request{}))(t)
 	w.drain()
 	changed := w.getIn(fork, old.ID)
 	if changed.Context != "Zymurgy." || changed.Layer != fork || w.get(old.ID).Context != "Baking." {
 		t.Fatalf("the fork has %q in %s, the base %q", changed.Context, changed.Layer, w.get(old.ID).Context)
 	}
-	if _, err := w.engine.Undo(t.Context(), w.s, fork.String(), changed.From, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.engine.Undo(t.Context(), w.s, fork.String(), changed.From, ""))(t)
 	if got := w.getIn(fork, old.ID); got.Context != "Baking." {
 		t.Errorf("the fork has %q", got.Context)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C033: without a model, notes that share keywords are linked, and the older one stays as it is.
@@ -90,9 +91,7 @@ func TestContradictionIsRecorded_C035(t *testing.T) {
 			Effects []string  `json:"effects"`
 		} `json:"considered"`
 	}
-	if err := json.Unmarshal(w.jobs(fresh.ID)[0].Result, &r); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(w.jobs(fresh.ID)[0].Result, &r))
 	if len(r.Considered) != 1 || r.Considered[0].Note != old.ID || !slices.Equal(r.Considered[0].Effects, []string{"linked"}) {
 		t.Errorf("recorded: %s", w.jobs(fresh.ID)[0].Result)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // addMany stores notes about a few subjects, so that they have neighbors.
@@ -26,10 +27,7 @@ func (w *world) addMany(n int) []uuid.UUID {
 		lines[i] = notes.BulkLine{Note: notes.NewNote{Content: fmt.Sprintf(
 			"Voyage %d of the schooner carried %s to harbour %d.", i, []string{"timber", "salt", "wool"}[i%3], i%7)}}
 	}
-	out, err := w.notes.AddMany(w.t.Context(), w.s, w.c.ID.String(), lines)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := must.Get(w.notes.AddMany(w.t.Context(), w.s, w.c.ID.String(), lines))(w.t)
 	var made []uuid.UUID
 	for _, r := range out {
 		if r.Err != nil {
@@ -92,16 +90,12 @@ func TestForkDecidesWhatDiffers(t *testing.T) {
 	for name, differ := range map[string]func(w *world, f, apple uuid.UUID) (own int){
 		"a changed note": func(w *world, f, apple uuid.UUID) int {
 			text := changed
-			if _, err := w.notes.Patch(w.t.Context(), w.s, f.String(), apple, notes.NotePatch{Content: &text}, memory.Request{}); err != nil {
-				w.t.Fatal(err)
-			}
+			must.Get(w.notes.Patch(w.t.Context(), w.s, f.String(), apple, notes.NotePatch{Content: &text}, memory.Request{}))(w.t)
 			return 2
 		},
 		"a note of its own": func(w *world, f, _ uuid.UUID) int {
 			in := notes.NewNote{Content: "Cherry trees blossom in the orchard every spring as well."}
-			if _, err := w.notes.Add(w.t.Context(), w.s, f.String(), in, memory.Request{}); err != nil {
-				w.t.Fatal(err)
-			}
+			must.Get(w.notes.Add(w.t.Context(), w.s, f.String(), in, memory.Request{}))(w.t)
 			return 3
 		},
 	} {
@@ -154,24 +148,17 @@ func TestForkWithoutItsBase(t *testing.T) {
 	for name, lose := range map[string]func(*world){
 		"canceled": func(w *world) {
 			for _, j := range w.jobsOf(w.c.ID, memory.JobNote) {
-				if _, err := w.store.CancelJob(w.t.Context(), w.s, j.ID, memory.AuditEntry{}); err != nil {
-					w.t.Fatal(err)
-				}
+				must.Get(w.store.CancelJob(w.t.Context(), w.s, j.ID, memory.AuditEntry{}))(w.t)
 			}
 		},
 		"removed": func(w *world) {
-			if _, err := w.store.DeleteCollection(w.t.Context(), w.s, w.c.ID, true, memory.AuditEntry{}); err != nil {
-				w.t.Fatal(err)
-			}
+			must.Get(w.store.DeleteCollection(w.t.Context(), w.s, w.c.ID, true, memory.AuditEntry{}))(w.t)
 		},
 		"other settings": func(w *world) {
-			_, err := w.store.UpdateCollection(w.t.Context(), w.s, w.c.ID, memory.AuditEntry{}, func(c *memory.Collection) error {
+			must.Get(w.store.UpdateCollection(w.t.Context(), w.s, w.c.ID, memory.AuditEntry{}, func(c *memory.Collection) error {
 				c.PolicyConfig = json.RawMessage(`{"k_neighbours":2}`)
 				return nil
-			})
-			if err != nil {
-				w.t.Fatal(err)
-			}
+			}))(w.t)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -261,10 +248,7 @@ func TestAdoptIsRepeated(t *testing.T) {
 		t.Errorf("%d calls of the model after %d", w.modelCalls(), calls)
 	}
 	for _, n := range made {
-		list, err := w.store.History(t.Context(), w.s, w.view(f), n, 0, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(w.store.History(t.Context(), w.s, w.view(f), n, 0, 100))(t)
 		own := 0
 		for _, h := range list {
 			if h.Note.Layer == f {

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/amem"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // countingStore counts transactions.
@@ -82,9 +83,7 @@ func TestStagesApart(t *testing.T) {
 		never(t),
 	} {
 		j := jobs[i]
-		if err := w.engine.RunStages(t.Context(), w.s, j, engine.Stages{Follow: follow}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.engine.RunStages(t.Context(), w.s, j, engine.Stages{Follow: follow}))
 		if got := w.jobs(j.Note)[0]; got.Stage != memory.StageDecide || got.State != memory.JobQueued || w.get(j.Note).State != memory.StateRaw {
 			t.Errorf("job %+v, note %q", got, w.get(j.Note).State)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // stub is a policy that decides as a test says.
@@ -66,51 +67,36 @@ func (w *world) sayIn(c uuid.UUID, texts ...string) notes.MessagesWritten {
 		}
 		in.Messages = append(in.Messages, notes.NewMessage{Role: role, Content: s})
 	}
-	out, err := w.notes.AddMessages(w.t.Context(), w.s, c.String(), in, memory.Request{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := must.Get(w.notes.AddMessages(w.t.Context(), w.s, c.String(), in, memory.Request{}))(w.t)
 	return out
 }
 
 // task enqueues a policy job.
 func (w *world) task(task memory.Task) {
 	w.t.Helper()
-	payload, err := json.Marshal(task)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	payload := must.Get(json.Marshal(task))(w.t)
 	w.enqueueIn(w.c.ID, memory.Job{Kind: memory.JobPolicy, Stage: memory.StageTask, Payload: payload})
 }
 
 func (w *world) enqueueIn(c uuid.UUID, j memory.Job) {
 	w.t.Helper()
-	_, err := w.store.Write(w.t.Context(), w.s, c, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(w.store.Write(w.t.Context(), w.s, c, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
 		_, err := tx.Enqueue(ctx, j)
 		return err
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	}))(w.t)
 }
 
 // all lists the notes of some kinds in a collection, oldest first.
 func (w *world) all(c uuid.UUID, kinds ...memory.Kind) []memory.Note {
 	w.t.Helper()
-	list, err := w.store.ListNotes(w.t.Context(), w.s, w.view(c), memory.NoteQuery{Kinds: kinds, Limit: 10_000})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	list := must.Get(w.store.ListNotes(w.t.Context(), w.s, w.view(c), memory.NoteQuery{Kinds: kinds, Limit: 10_000}))(w.t)
 	return list
 }
 
 // jobsOf lists the jobs of a kind in a collection, oldest first.
 func (w *world) jobsOf(c uuid.UUID, kind memory.JobKind) []memory.Job {
 	w.t.Helper()
-	list, err := w.store.ListJobs(w.t.Context(), w.s, memory.JobQuery{Collection: c, Limit: 10_000})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	list := must.Get(w.store.ListJobs(w.t.Context(), w.s, memory.JobQuery{Collection: c, Limit: 10_000}))(w.t)
 	var out []memory.Job
 	for _, j := range slices.Backward(list) {
 		if j.Kind == kind {

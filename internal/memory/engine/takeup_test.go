@@ -24,6 +24,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memoryos"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // lateModel answers as a gateway without a model until one is configured.
@@ -56,10 +57,7 @@ func newLateWorld(t *testing.T, policy string) (*world, *atomic.Bool) {
 func (w *world) takeUp() memory.Job {
 	w.t.Helper()
 	u := jobs.Upkeep{Store: w.store, Embedders: w.embedders, ModelFor: w.engine.ModelFor}
-	j, err := u.Refresh(w.t.Context(), w.s, w.c.ID.String())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	j := must.Get(u.Refresh(w.t.Context(), w.s, w.c.ID.String()))(w.t)
 	if again, err := u.Refresh(w.t.Context(), w.s, w.c.ID.String()); err != nil || again.ID != j.ID {
 		w.t.Errorf("a second request while it waits made the job %s: %v", again.ID, err)
 	}
@@ -270,10 +268,7 @@ func TestRefreshIsResumed(t *testing.T) {
 			}
 			w.script(taken, verdicts)
 			here.Store(true)
-			j, err := (&jobs.Upkeep{Store: w.store, Embedders: w.embedders, ModelFor: w.engine.ModelFor}).Refresh(t.Context(), w.s, w.c.ID.String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			j := must.Get((&jobs.Upkeep{Store: w.store, Embedders: w.embedders, ModelFor: w.engine.ModelFor}).Refresh(t.Context(), w.s, w.c.ID.String()))(t)
 			deaths := 0
 			for rounds := 0; w.job(j.ID).State != memory.JobDone; rounds++ {
 				if rounds > 500 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // maxPromptTokens is what the prompts of one A-MEM add may cost on average, its two calls together and
@@ -47,10 +48,7 @@ func TestPromptTokens(t *testing.T) {
 		if i < 2*first-1 { // the first note of all has no decision
 			continue
 		}
-		n, err := search.O200k.Count(r.System + "\n" + r.User)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(search.O200k.Count(r.System + "\n" + r.User))(t)
 		total, calls = total+n, calls+1
 	}
 	mean := total / (adds - first)

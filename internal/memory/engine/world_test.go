@@ -24,6 +24,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // world is a whole memory on the embedded store, with a model that speaks HTTP and fails on demand.
@@ -177,10 +178,7 @@ func (w *world) add(content string, change ...func(*notes.NewNote)) memory.Note 
 	for _, c := range change {
 		c(&in)
 	}
-	out, err := w.notes.Add(w.t.Context(), w.s, w.c.ID.String(), in, memory.Request{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	out := must.Get(w.notes.Add(w.t.Context(), w.s, w.c.ID.String(), in, memory.Request{}))(w.t)
 	return out.Note
 }
 
@@ -205,20 +203,14 @@ func (w *world) getIn(c, id uuid.UUID) memory.Note {
 
 func (w *world) view(c uuid.UUID) memory.View {
 	w.t.Helper()
-	v, err := w.store.OpenView(w.t.Context(), w.s, c.String(), memory.At{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	v := must.Get(w.store.OpenView(w.t.Context(), w.s, c.String(), memory.At{}))(w.t)
 	return v
 }
 
 // links returns the targets of a note's links.
 func (w *world) links(id uuid.UUID) []uuid.UUID {
 	w.t.Helper()
-	list, err := w.store.Links(w.t.Context(), w.s, w.view(w.c.ID), memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Outgoing})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	list := must.Get(w.store.Links(w.t.Context(), w.s, w.view(w.c.ID), memory.LinkQuery{Notes: []uuid.UUID{id}, Direction: memory.Outgoing}))(w.t)
 	var out []uuid.UUID
 	for _, l := range list {
 		out = append(out, l.Target)
@@ -228,10 +220,7 @@ func (w *world) links(id uuid.UUID) []uuid.UUID {
 
 func (w *world) history(id uuid.UUID) []memory.HistoryEntry {
 	w.t.Helper()
-	list, err := w.store.History(w.t.Context(), w.s, w.view(w.c.ID), id, 0, 100)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	list := must.Get(w.store.History(w.t.Context(), w.s, w.view(w.c.ID), id, 0, 100))(w.t)
 	return list
 }
 
@@ -242,29 +231,20 @@ func (w *world) jobs(note uuid.UUID) []memory.Job {
 	if note != uuid.Nil {
 		q.Notes = []uuid.UUID{note}
 	}
-	list, err := w.store.ListJobs(w.t.Context(), w.s, q)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	list := must.Get(w.store.ListJobs(w.t.Context(), w.s, q))(w.t)
 	return list
 }
 
 func (w *world) reviews(state memory.ReviewState) []memory.Review {
 	w.t.Helper()
-	list, err := w.engine.Reviews(w.t.Context(), w.s, memory.ReviewQuery{Collection: w.c.ID, State: state, Limit: 100})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	list := must.Get(w.engine.Reviews(w.t.Context(), w.s, memory.ReviewQuery{Collection: w.c.ID, State: state, Limit: 100}))(w.t)
 	return list
 }
 
 // claim leases the due jobs of a stage.
 func (w *world) claim(c uuid.UUID, stage memory.Stage, limit int) []memory.Job {
 	w.t.Helper()
-	list, err := w.store.ClaimJobs(w.t.Context(), w.s, c, stage, uuid.New(), w.now().Add(15*time.Second), limit)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	list := must.Get(w.store.ClaimJobs(w.t.Context(), w.s, c, stage, uuid.New(), w.now().Add(15*time.Second), limit))(w.t)
 	return list
 }
 
@@ -292,9 +272,7 @@ func (w *world) run(j memory.Job) { w.t.Helper(); w.end(j, w.try(j)) }
 func (w *world) end(j memory.Job, err error) {
 	w.t.Helper()
 	if err != nil {
-		if err := w.engine.Fail(w.t.Context(), grant.Job(j.Tenant, j.ID), j, err); err != nil {
-			w.t.Fatal(err)
-		}
+		must.Do(w.t, w.engine.Fail(w.t.Context(), grant.Job(j.Tenant, j.ID), j, err))
 	}
 }
 
@@ -339,10 +317,7 @@ func (w *world) try(j memory.Job) error {
 func (w *world) drain() {
 	w.t.Helper()
 	for {
-		due, err := w.store.DueCollections(w.t.Context(), w.now(), 100)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		due := must.Get(w.store.DueCollections(w.t.Context(), w.now(), 100))(w.t)
 		ran := false
 		for _, d := range due {
 			ran = w.step(d.Collection) || ran
@@ -388,9 +363,6 @@ func given(tags, keywords []string, context string) func(*notes.NewNote) {
 // fork forks the collection at its head.
 func (w *world) fork(name string) uuid.UUID {
 	w.t.Helper()
-	r, err := w.clone.Clone(w.t.Context(), w.s, w.c.ID.String(), clone.Input{Name: name}, memory.Request{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	r := must.Get(w.clone.Clone(w.t.Context(), w.s, w.c.ID.String(), clone.Input{Name: name}, memory.Request{}))(w.t)
 	return r.Collection.ID
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // dying is a store in which a process dies before it can record a delivery.
@@ -57,19 +58,14 @@ func open(t *testing.T) *lab {
 	l := &lab{t: t, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return l.now }
 	l.store = &dying{Store: enginetest.Open(t, clock, nil)}
-	made, err := l.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
-	l.must(err)
+	made := must.Get(l.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active}))(t)
 	l.all = grant.Scope(made.ID, uuid.Nil, "test", tenant.AllPermissions()...)
-	c, err := l.store.CreateCollection(t.Context(), l.all, memory.NewCollection{Collection: memory.Collection{Name: "space", Policy: "none"}})
-	l.must(err)
+	c := must.Get(l.store.CreateCollection(t.Context(), l.all, memory.NewCollection{Collection: memory.Collection{Name: "space", Policy: "none"}}))(t)
 	l.collection = c.Collection.ID
 	l.at = outboundtest.New(t)
-	allowed, err := outbound.ParseHosts(l.at.Host)
-	l.must(err)
-	sealer, err := seal.New([]byte(strings.Repeat("k", 40)), hooks.Purpose)
-	l.must(err)
-	l.hooks, err = hooks.New(hooks.Deps{Store: l.store, Directory: l.store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer, Clock: clock}, hooks.Config{})
-	l.must(err)
+	allowed := must.Get(outbound.ParseHosts(l.at.Host))(t)
+	sealer := must.Get(seal.New([]byte(strings.Repeat("k", 40)), hooks.Purpose))(t)
+	l.hooks = must.Get(hooks.New(hooks.Deps{Store: l.store, Directory: l.store, Client: outbound.New(outbound.Config{Allow: allowed}), Sealer: sealer, Clock: clock}, hooks.Config{}))(t)
 	return l
 }
 
@@ -92,18 +88,16 @@ func (l *lab) webhook() memory.Webhook {
 
 func (l *lab) write(content string) {
 	l.t.Helper()
-	_, err := l.store.Write(l.t.Context(), l.all, l.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(l.store.Write(l.t.Context(), l.all, l.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 		_, err := tx.Put(ctx, memory.Note{Content: content})
 		return err
-	})
-	l.must(err)
+	}))(l.t)
 }
 
 // claim leases the jobs that are due, as a worker does.
 func (l *lab) claim(until time.Duration) []memory.Job {
 	l.t.Helper()
-	jobs, err := l.store.ClaimJobs(l.t.Context(), l.all, l.collection, memory.StageSend, uuid.New(), l.now.Add(until), 10)
-	l.must(err)
+	jobs := must.Get(l.store.ClaimJobs(l.t.Context(), l.all, l.collection, memory.StageSend, uuid.New(), l.now.Add(until), 10))(l.t)
 	return jobs
 }
 
@@ -119,8 +113,7 @@ func (l *lab) run() {
 
 func (l *lab) newest(w *memory.Webhook) memory.Delivery {
 	l.t.Helper()
-	list, err := l.hooks.Deliveries(l.t.Context(), l.all, memory.DeliveryQuery{Webhook: w.ID, Limit: 1})
-	l.must(err)
+	list := must.Get(l.hooks.Deliveries(l.t.Context(), l.all, memory.DeliveryQuery{Webhook: w.ID, Limit: 1}))(l.t)
 	if len(list) == 0 {
 		l.t.Fatal("nothing was sent")
 	}
@@ -178,20 +171,18 @@ func TestDeadLetter(t *testing.T) {
 		l.now = l.now.Add(time.Hour)
 		l.run()
 	}
-	list, err := l.hooks.Deliveries(t.Context(), l.all, memory.DeliveryQuery{Webhook: w.ID, State: memory.DeliveryDead})
-	l.must(err)
+	list := must.Get(l.hooks.Deliveries(t.Context(), l.all, memory.DeliveryQuery{Webhook: w.ID, State: memory.DeliveryDead}))(t)
 	if len(list) != 2 || list[1].Attempts < 20 || list[0].Attempts != 1 || slices.Index(l.got(), list[0].ID.String()) != len(l.got())-1 {
 		t.Fatalf("given up: %+v", list)
 	}
 	tries := len(l.got())
 	l.at.Answer(200)
-	_, err = l.hooks.Retry(t.Context(), l.all, w.ID, list[1].ID)
-	l.must(err)
+	must.Get(l.hooks.Retry(t.Context(), l.all, w.ID, list[1].ID))(t)
 	l.run()
 	if len(l.got()) != tries+1 || l.got()[tries] != list[1].ID.String() {
 		t.Errorf("once more: %v", l.got()[tries:])
 	}
-	_, err = l.hooks.Retry(t.Context(), l.all, w.ID, uuid.New())
+	_, err := l.hooks.Retry(t.Context(), l.all, w.ID, uuid.New())
 	if !fault.Is(err, fault.NotFound) {
 		t.Errorf("a delivery that is not there: %v", err)
 	}
@@ -216,8 +207,7 @@ func TestGone(t *testing.T) {
 	l.now = l.now.Add(time.Hour)
 	l.write("three")
 	l.run()
-	list, err := l.hooks.Deliveries(t.Context(), l.all, memory.DeliveryQuery{Webhook: w.ID})
-	l.must(err)
+	list := must.Get(l.hooks.Deliveries(t.Context(), l.all, memory.DeliveryQuery{Webhook: w.ID}))(t)
 	if len(l.got()) != 1 || len(list) != 3 || list[2].Attempts != 1 || list[2].Error != "the answer was 410" {
 		t.Fatalf("%d were sent: %+v", len(l.got()), list)
 	}
@@ -227,8 +217,7 @@ func TestGone(t *testing.T) {
 		}
 	}
 	l.at.Answer(200)
-	_, err = l.hooks.Retry(t.Context(), l.all, w.ID, list[0].ID)
-	l.must(err)
+	must.Get(l.hooks.Retry(t.Context(), l.all, w.ID, list[0].ID))(t)
 	l.run()
 	l.write("four")
 	l.run()
@@ -239,7 +228,7 @@ func TestGone(t *testing.T) {
 	l.write("five")
 	l.run()
 	l.now = l.now.Add(time.Minute)
-	_, _, err = l.hooks.Update(t.Context(), l.all, w.ID, hooks.Change{Events: &[]string{"note.added"}})
+	_, _, err := l.hooks.Update(t.Context(), l.all, w.ID, hooks.Change{Events: &[]string{"note.added"}})
 	l.must(err)
 	l.at.Answer(200)
 	l.write("six")
@@ -261,22 +250,17 @@ func TestErasedWhileItWaits(t *testing.T) {
 	if first.State != memory.DeliveryWaiting {
 		t.Fatalf("%+v", first)
 	}
-	v, err := l.store.OpenView(t.Context(), l.all, "space", memory.At{})
-	l.must(err)
-	list, err := l.store.ListNotes(t.Context(), l.all, v, memory.NoteQuery{Limit: 1})
-	l.must(err)
+	v := must.Get(l.store.OpenView(t.Context(), l.all, "space", memory.At{}))(t)
+	list := must.Get(l.store.ListNotes(t.Context(), l.all, v, memory.NoteQuery{Limit: 1}))(t)
 	id := list[0].ID
-	_, err = l.store.Write(t.Context(), l.all, l.collection, memory.WriteOptions{Cause: memory.CauseDelete}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(l.store.Write(t.Context(), l.all, l.collection, memory.WriteOptions{Cause: memory.CauseDelete}, func(ctx context.Context, tx memory.Tx) error {
 		return tx.Delete(ctx, id)
-	})
-	l.must(err)
-	_, err = l.store.EraseNotes(t.Context(), l.all, l.collection, memory.Erasing{Notes: []uuid.UUID{id}}, memory.AuditEntry{Action: "note.erase"})
-	l.must(err)
+	}))(t)
+	must.Get(l.store.EraseNotes(t.Context(), l.all, l.collection, memory.Erasing{Notes: []uuid.UUID{id}}, memory.AuditEntry{Action: "note.erase"}))(t)
 	l.at.Answer(200)
 	l.now = l.now.Add(time.Hour)
 	l.run()
-	all, err := l.hooks.Deliveries(t.Context(), l.all, memory.DeliveryQuery{Webhook: w.ID})
-	l.must(err)
+	all := must.Get(l.hooks.Deliveries(t.Context(), l.all, memory.DeliveryQuery{Webhook: w.ID}))(t)
 	if len(all) != 2 || all[0].Event != "note.deleted" || all[0].State != memory.DeliveryDelivered || all[1].ID != first.ID || all[1].State != memory.DeliveryDead {
 		t.Errorf("%+v", all)
 	}
@@ -287,8 +271,7 @@ func TestPermissions(t *testing.T) {
 	t.Parallel()
 	l := open(t)
 	w := l.webhook()
-	agent, err := l.store.EnsureAgent(t.Context(), l.all, "ada")
-	l.must(err)
+	agent := must.Get(l.store.EnsureAgent(t.Context(), l.all, "ada"))(t)
 	for name, s := range map[string]tenant.Scope{
 		"no permission": grant.Scope(l.all.Tenant(), uuid.Nil, "x", tenant.NotesRead, tenant.NotesWrite),
 		"an agent":      grant.Scope(l.all.Tenant(), agent.ID, "x", tenant.AllPermissions()...),

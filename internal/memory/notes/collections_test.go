@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestCreateCollectionRefuses(t *testing.T) {
@@ -66,13 +67,11 @@ func TestExistingNameNeedsExtend(t *testing.T) {
 	create := func(in notes.CollectionInput) (notes.CollectionView, error) {
 		return d.collections.Create(t.Context(), d.all, in, memory.Request{})
 	}
-	made, err := create(notes.CollectionInput{Name: "things", Embedder: "slow-3", Policy: memory.PolicyNone})
-	d.must(err)
+	made := must.Get(create(notes.CollectionInput{Name: "things", Embedder: "slow-3", Policy: memory.PolicyNone}))(t)
 	d.add(made.Collection, "there before")
-	_, err = create(notes.CollectionInput{Name: "things"})
+	_, err := create(notes.CollectionInput{Name: "things"})
 	d.is(err, fault.Exists)
-	opened, err := create(notes.CollectionInput{Name: "things", Extend: true})
-	d.must(err)
+	opened := must.Get(create(notes.CollectionInput{Name: "things", Extend: true}))(t)
 	if !opened.Opened || opened.Collection.ID != made.Collection.ID || opened.Collection.Embedder != "slow-3" || opened.Collection.Dim != 3 || opened.Counts.Notes != 1 {
 		t.Errorf("opened %+v", opened)
 	}
@@ -81,14 +80,12 @@ func TestExistingNameNeedsExtend(t *testing.T) {
 	_, err = create(notes.CollectionInput{Name: "things", Extend: true, Policy: "amem"})
 	d.is(err, fault.Conflict, "policy")
 	d.add(opened.Collection, "appended")
-	fresh, err := create(notes.CollectionInput{Name: "new", Extend: true})
-	d.must(err)
+	fresh := must.Get(create(notes.CollectionInput{Name: "new", Extend: true}))(t)
 	if fresh.Opened || fresh.Collection.Embedder != d.embedders.hash.Name() || fresh.Collection.Policy != memory.PolicyAMEM {
 		t.Errorf("made %+v", fresh)
 	}
 	// An agent's collection is not the shared one of that name.
-	ada, err := create(notes.CollectionInput{Name: "things", Agent: "ada", Extend: true})
-	d.must(err)
+	ada := must.Get(create(notes.CollectionInput{Name: "things", Agent: "ada", Extend: true}))(t)
 	if ada.Opened || ada.Collection.AgentName != "ada" {
 		t.Errorf("opened %+v", ada)
 	}
@@ -98,30 +95,26 @@ func TestExistingNameNeedsExtend(t *testing.T) {
 func TestCollectionsByAgent(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	ada, err := d.store.EnsureAgent(t.Context(), d.all, "ada")
-	d.must(err)
+	ada := must.Get(d.store.EnsureAgent(t.Context(), d.all, "ada"))(t)
 	as := d.scope(ada.ID, tenant.AllPermissions()...)
-	own, err := d.collections.Create(t.Context(), as, notes.CollectionInput{Name: "things"}, memory.Request{})
-	d.must(err)
+	own := must.Get(d.collections.Create(t.Context(), as, notes.CollectionInput{Name: "things"}, memory.Request{}))(t)
 	if own.Collection.Agent != ada.ID {
 		t.Error("a collection without agent is not the caller's")
 	}
 	base := d.collection("base")
 	d.add(base, "for everyone")
-	_, err = d.collections.Create(t.Context(), as, notes.CollectionInput{Name: "x", Agent: "eve"}, memory.Request{})
+	_, err := d.collections.Create(t.Context(), as, notes.CollectionInput{Name: "x", Agent: "eve"}, memory.Request{})
 	if code := fault.CodeOf(err); code != fault.NotFound && code != fault.Forbidden {
 		t.Errorf("an agent made a collection for another: %v", err)
 	}
-	got, err := d.collections.Get(t.Context(), as, "base")
-	d.must(err)
+	got := must.Get(d.collections.Get(t.Context(), as, "base"))(t)
 	if got.Counts.Notes != 1 || got.Counts.Kinds[memory.KindNote] != 1 || len(got.Lineage) != 1 {
 		t.Errorf("base is %+v", got)
 	}
 	d.collection("things") // shared, same name
 	_, err = d.collections.Get(t.Context(), d.all, "things")
 	d.is(err, fault.Ambiguous)
-	mine, err := d.collections.Get(t.Context(), as, "things")
-	d.must(err)
+	mine := must.Get(d.collections.Get(t.Context(), as, "things"))(t)
 	if mine.Collection.ID != own.Collection.ID {
 		t.Error("the agent's own does not come first")
 	}
@@ -159,10 +152,9 @@ func TestCollectionsByAgent(t *testing.T) {
 func TestPatchAndDeleteCollection(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	made, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{
+	made := must.Get(d.collections.Create(t.Context(), d.all, notes.CollectionInput{
 		Name: "things", DisplayName: "Dinge", Metadata: map[string]any{"a": "1", "b": "2"}, TTLSeconds: new(int64(60)),
-	}, memory.Request{})
-	d.must(err)
+	}, memory.Request{}))(t)
 	if !made.Collection.ExpiresAt.Equal(d.now.Add(time.Minute)) {
 		t.Errorf("expires %s", made.Collection.ExpiresAt)
 	}
@@ -170,21 +162,19 @@ func TestPatchAndDeleteCollection(t *testing.T) {
 		return d.collections.Patch(t.Context(), d.all, "things", p)
 	}
 	object := nullable.NewNullableWithValue[map[string]any]
-	v, err := patch(notes.CollectionPatch{
+	v := must.Get(patch(notes.CollectionPatch{
 		DisplayName: nullable.NewNullableWithValue("物"), Metadata: object(map[string]any{"a": nil, "c": "3"}),
 		TTLSeconds: nullable.NewNullNullable[int64](), Name: new("things"), Policy: new("amem"),
 		PolicyConfig: object(map[string]any{"k_neighbours": 7}),
-	})
-	d.must(err)
+	}))(t)
 	c := v.Collection
 	if c.DisplayName != "物" || len(c.Metadata) != 2 || c.Metadata["c"] != "3" || !c.ExpiresAt.IsZero() || string(c.PolicyConfig) != `{"k_neighbours":7}` {
 		t.Errorf("got %+v %s", c, c.PolicyConfig)
 	}
-	v, err = patch(notes.CollectionPatch{
+	v = must.Get(patch(notes.CollectionPatch{
 		DisplayName: nullable.NewNullNullable[string](), Metadata: nullable.NewNullNullable[map[string]any](),
 		PolicyConfig: nullable.NewNullNullable[map[string]any](), TTLSeconds: nullable.NewNullableWithValue(int64(10)),
-	})
-	d.must(err)
+	}))(t)
 	if c := v.Collection; c.DisplayName != "" || len(c.Metadata) != 0 || len(c.PolicyConfig) != 0 || !c.ExpiresAt.Equal(d.now.Add(10*time.Second)) {
 		t.Errorf("got %+v", c)
 	}
@@ -196,7 +186,7 @@ func TestPatchAndDeleteCollection(t *testing.T) {
 		d.is(err, fault.Invalid, field)
 	}
 	d.must(d.collections.Delete(t.Context(), d.all, "things", false))
-	_, err = d.collections.Get(t.Context(), d.all, c.ID.String())
+	_, err := d.collections.Get(t.Context(), d.all, c.ID.String())
 	d.is(err, fault.NotFound)
 	d.is(d.collections.Delete(t.Context(), d.all, c.ID.String(), false), fault.NotFound)
 	d.collection("things") // the name is free
@@ -209,10 +199,9 @@ func TestPatchAndDeleteCollection(t *testing.T) {
 func TestExpiredCollectionIsNotFound(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	_, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "brief", TTLSeconds: new(int64(60)), Ephemeral: true}, memory.Request{})
-	d.must(err)
+	must.Get(d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "brief", TTLSeconds: new(int64(60)), Ephemeral: true}, memory.Request{}))(t)
 	d.now = d.now.Add(61 * time.Second)
-	_, err = d.collections.Get(t.Context(), d.all, "brief")
+	_, err := d.collections.Get(t.Context(), d.all, "brief")
 	d.is(err, fault.NotFound)
 	d.collection("brief")
 }
@@ -222,23 +211,18 @@ func TestExpiredCollectionIsNotFound(t *testing.T) {
 func TestPatchConfigIsVersioned(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	c, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "c"}, memory.Request{})
-	d.must(err)
+	c := must.Get(d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "c"}, memory.Request{}))(t)
 	patch := notes.CollectionPatch{PolicyConfig: nullable.NewNullableWithValue(map[string]any{"max_links": 1})}
-	changed, err := d.collections.Patch(t.Context(), d.all, "c", patch)
-	d.must(err)
+	changed := must.Get(d.collections.Patch(t.Context(), d.all, "c", patch))(t)
 	if changed.Collection.Head != c.Collection.Head+1 {
 		t.Errorf("the head went from %d to %d, want one on", c.Collection.Head, changed.Collection.Head)
 	}
-	again, err := d.collections.Patch(t.Context(), d.all, "c", patch)
-	d.must(err)
+	again := must.Get(d.collections.Patch(t.Context(), d.all, "c", patch))(t)
 	if again.Collection.Head != changed.Collection.Head {
 		t.Error("the same settings again are a change")
 	}
-	trail, err := d.store.ListAudit(t.Context(), d.all, memory.AuditQuery{Action: "collection.update", Limit: 10})
-	d.must(err)
-	raw, err := json.Marshal(trail[len(trail)-1].Detail)
-	d.must(err)
+	trail := must.Get(d.store.ListAudit(t.Context(), d.all, memory.AuditQuery{Action: "collection.update", Limit: 10}))(t)
+	raw := must.Get(json.Marshal(trail[len(trail)-1].Detail))(t)
 	if string(raw) != `{"policy_config":{"after":{"max_links":1},"before":null}}` {
 		t.Errorf("the audit row says %s", raw)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C244: calls and tokens are counted by purpose, per add and per answer.
@@ -22,8 +23,7 @@ func TestCostsAreCountedByPurpose(t *testing.T) {
 	today := d.now.Truncate(24 * time.Hour)
 	of := func(first, last time.Time) notes.CollectionCosts {
 		t.Helper()
-		got, err := costs.Of(t.Context(), d.all, "talk", first, last)
-		d.must(err)
+		got := must.Get(costs.Of(t.Context(), d.all, "talk", first, last))(t)
 		return got
 	}
 	if got := of(today, today); got.Adds != 0 || got.PerAdd != (notes.Cost{}) || len(got.Purposes) != 0 {
@@ -32,10 +32,8 @@ func TestCostsAreCountedByPurpose(t *testing.T) {
 	d.say(c, user("a"), assistant("b"), user("c"))
 	d.say(c, user("d"))
 	d.say(other, user("e"))
-	_, err := d.notes.Patch(t.Context(), d.all, "talk", d.add(c, "f").ID, notes.NotePatch{Content: new("g")}, memory.Request{})
-	d.must(err)
-	_, err = d.notes.Add(t.Context(), d.all, "talk", notes.NewNote{Content: "h"}, memory.Request{})
-	d.must(err)
+	must.Get(d.notes.Patch(t.Context(), d.all, "talk", d.add(c, "f").ID, notes.NotePatch{Content: new("g")}, memory.Request{}))(t)
+	must.Get(d.notes.Add(t.Context(), d.all, "talk", notes.NewNote{Content: "h"}, memory.Request{}))(t)
 	day := func(n int) string { return today.AddDate(0, 0, n).Format(time.DateOnly) }
 	d.must(d.store.AddModelUse(t.Context(), d.all, []memory.ModelUse{
 		{Collection: c.ID, Purpose: "extract", Day: day(0), Calls: 2, PromptTokens: 100, CompletionTokens: 20},
@@ -71,7 +69,7 @@ func TestCostsAreCountedByPurpose(t *testing.T) {
 	if got := of(today.AddDate(0, 0, -1), today.AddDate(0, 0, -1)); got.Adds != 0 || got.PerAdd.Calls != 0 || len(got.Purposes) != 1 {
 		t.Errorf("of yesterday: %+v", got)
 	}
-	_, err = costs.Of(t.Context(), d.all, "talk", today, today.AddDate(0, 0, -1))
+	_, err := costs.Of(t.Context(), d.all, "talk", today, today.AddDate(0, 0, -1))
 	d.is(err, fault.Invalid, "from")
 	_, err = costs.Of(t.Context(), d.scope(uuid.Nil, tenant.NotesWrite), "talk", today, today)
 	d.is(err, fault.Forbidden)

@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // counted is the hash embedder. It counts the texts of each call, and can be told to return invalid
@@ -42,10 +43,8 @@ func TestEmbedAll(t *testing.T) {
 		texts[i] = fmt.Sprint("text ", i)
 	}
 	e := &counted{}
-	made, err := memory.EmbedAll(t.Context(), e, d.all, texts)
-	d.must(err)
-	single, err := memory.EmbedAll(t.Context(), e, d.all, texts[69:])
-	d.must(err)
+	made := must.Get(memory.EmbedAll(t.Context(), e, d.all, texts))(t)
+	single := must.Get(memory.EmbedAll(t.Context(), e, d.all, texts[69:]))(t)
 	if fmt.Sprint(e.calls) != "[32 32 6 1]" || len(made) != 70 || fmt.Sprint(made[69].Vector) != fmt.Sprint(single[0].Vector) {
 		t.Errorf("%d embeddings by calls of %v", len(made), e.calls)
 	}
@@ -84,8 +83,7 @@ func TestBulkEmbedding(t *testing.T) {
 		}
 		return made
 	}}
-	service, err := notes.New(notes.Deps{Store: d.store, Embedders: embedders{hash: e, slow: slowEmbedder{}}}, notes.Config{})
-	d.must(err)
+	service := must.Get(notes.New(notes.Deps{Store: d.store, Embedders: embedders{hash: e, slow: slowEmbedder{}}}, notes.Config{}))(t)
 	c := d.collection("bulk")
 	lines := make([]notes.BulkLine, 100)
 	raw := make([]notes.ImportLine, 100)
@@ -97,12 +95,9 @@ func TestBulkEmbedding(t *testing.T) {
 		lines[i].Note = notes.NewNote{Content: text, Infer: new(false)}
 		raw[i] = notes.ImportLine{Line: i + 1, Raw: fmt.Appendf(nil, `{"id":%q,"content":%q}`, uuid.Must(uuid.NewV7()), text)}
 	}
-	written, err := service.AddMany(t.Context(), d.all, "bulk", lines)
-	d.must(err)
-	im, err := service.Importer(t.Context(), d.all, "bulk", uuid.Nil)
-	d.must(err)
-	imported, err := im.Lines(t.Context(), raw)
-	d.must(err)
+	written := must.Get(service.AddMany(t.Context(), d.all, "bulk", lines))(t)
+	im := must.Get(service.Importer(t.Context(), d.all, "bulk", uuid.Nil))(t)
+	imported := must.Get(im.Lines(t.Context(), raw))(t)
 	for i := range lines {
 		for _, r := range []struct {
 			id  uuid.UUID
@@ -120,8 +115,7 @@ func TestBulkEmbedding(t *testing.T) {
 			t.Errorf("%d texts at once", n)
 		}
 	}
-	jobs, err := d.store.ListJobs(t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 10})
-	d.must(err)
+	jobs := must.Get(d.store.ListJobs(t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 10}))(t)
 	if len(jobs) != 2 || string(jobs[0].Payload) != `{"embed_only":true}` {
 		t.Errorf("jobs %+v", jobs)
 	}
@@ -133,15 +127,13 @@ func TestBulkDoesNotWaitForVectors(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	e := &counted{}
-	service, err := notes.New(notes.Deps{Store: d.store, Embedders: embedders{hash: e, slow: slowEmbedder{}}}, notes.Config{EmbedFor: time.Nanosecond})
-	d.must(err)
+	service := must.Get(notes.New(notes.Deps{Store: d.store, Embedders: embedders{hash: e, slow: slowEmbedder{}}}, notes.Config{EmbedFor: time.Nanosecond}))(t)
 	c := d.collection("bulk")
 	lines := make([]notes.BulkLine, 100)
 	for i := range lines {
 		lines[i].Note = notes.NewNote{Content: fmt.Sprint("line ", i), Infer: new(false)}
 	}
-	written, err := service.AddMany(t.Context(), d.all, "bulk", lines)
-	d.must(err)
+	written := must.Get(service.AddMany(t.Context(), d.all, "bulk", lines))(t)
 	embedded := 0
 	for _, w := range written {
 		d.must(w.Err)
@@ -149,8 +141,7 @@ func TestBulkDoesNotWaitForVectors(t *testing.T) {
 			embedded++
 		}
 	}
-	jobs, err := d.store.ListJobs(t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 200})
-	d.must(err)
+	jobs := must.Get(d.store.ListJobs(t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 200}))(t)
 	if embedded > memory.EmbedBatch || len(jobs) != len(lines)-embedded {
 		t.Errorf("%d notes have vectors, %d jobs wait", embedded, len(jobs))
 	}

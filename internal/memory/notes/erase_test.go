@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // counting counts what is read of a store.
@@ -70,18 +71,16 @@ func (c *counting) Links(ctx context.Context, s tenant.Scope, v memory.View, q m
 // counted returns a service whose reads are counted.
 func (d *fixture) counted() (*notes.Service, *counting) {
 	d.t.Helper()
-	all, err := policies.All()
-	d.must(err)
+	all := must.Get(policies.All())(d.t)
 	c := &counting{Store: d.store}
-	s, err := notes.New(notes.Deps{Store: c, Embedders: d.embedders, Policies: all}, notes.Config{})
-	d.must(err)
+	s := must.Get(notes.New(notes.Deps{Store: c, Embedders: d.embedders, Policies: all}, notes.Config{}))(d.t)
 	return s, c
 }
 
 // graph writes entities, and an edge from one to each other.
 func (d *fixture) graph(c memory.Collection, n int) {
 	d.t.Helper()
-	_, err := d.store.Write(d.t.Context(), d.all, c.ID, memory.WriteOptions{Cause: memory.CauseEvolve}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(d.store.Write(d.t.Context(), d.all, c.ID, memory.WriteOptions{Cause: memory.CauseEvolve}, func(ctx context.Context, tx memory.Tx) error {
 		var first uuid.UUID
 		for i := range n {
 			put, err := tx.Put(ctx, memory.Note{Kind: memory.KindEntity, Key: fmt.Sprint("entity ", i), Content: fmt.Sprint("Entity ", i), OccurredAt: tx.Now(), State: memory.StateEvolved})
@@ -99,8 +98,7 @@ func (d *fixture) graph(c memory.Collection, n int) {
 			}
 		}
 		return nil
-	})
-	d.must(err)
+	}))(d.t)
 }
 
 // TestEraseReads: an erasure reads the log once, from where the note began.
@@ -110,8 +108,7 @@ func TestEraseReads(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			d := open(t)
-			v, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: policy, Policy: policy}, memory.Request{})
-			d.must(err)
+			v := must.Get(d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: policy, Policy: policy}, memory.Request{}))(t)
 			const before, after = 400, 20
 			d.graph(v.Collection, before)
 			ids := make([]uuid.UUID, 0, before+after)
@@ -119,8 +116,7 @@ func TestEraseReads(t *testing.T) {
 				ids = append(ids, d.add(v.Collection, fmt.Sprint("said ", len(ids))).ID)
 			}
 			service, read := d.counted()
-			_, err = service.Erase(t.Context(), d.all, policy, ids[before], notes.TakeSentences, memory.Request{})
-			d.must(err)
+			must.Get(service.Erase(t.Context(), d.all, policy, ids[before], notes.TakeSentences, memory.Request{}))(t)
 			if most := 4*after + memory.MaxPage; read.rows > most { // the log, what it touched, its changesets, and a page of their jobs
 				t.Errorf("%d rows were read, more than %d", read.rows, most)
 			}
@@ -136,8 +132,7 @@ func TestEraseOpens(t *testing.T) {
 	d.add(base, "shared")
 	at := d.view(base).At
 	fork := func(name string) memory.Collection {
-		c, err := d.store.CreateCollection(t.Context(), d.all, memory.NewCollection{Collection: memory.Collection{Name: name, Parent: base.ID, ParentRevision: at}})
-		d.must(err)
+		c := must.Get(d.store.CreateCollection(t.Context(), d.all, memory.NewCollection{Collection: memory.Collection{Name: name, Parent: base.ID, ParentRevision: at}}))(t)
 		return c.Collection
 	}
 	opened := func(relatives int) int {
@@ -146,8 +141,7 @@ func TestEraseOpens(t *testing.T) {
 		}
 		f := fork(fmt.Sprint("fork ", relatives))
 		service, read := d.counted()
-		_, err := service.Erase(t.Context(), d.all, f.ID.String(), d.add(f, "secret").ID, notes.TakeSentences, memory.Request{})
-		d.must(err)
+		must.Get(service.Erase(t.Context(), d.all, f.ID.String(), d.add(f, "secret").ID, notes.TakeSentences, memory.Request{}))(t)
 		return read.opened
 	}
 	if few, many := opened(0), opened(200); many > few {

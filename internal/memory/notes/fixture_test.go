@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // fixture is one tenant with an empty store and the services over it.
@@ -65,24 +66,20 @@ func open(t *testing.T) *fixture {
 	clock := func() time.Time { return d.now }
 	db := enginetest.Open(t, clock, nil)
 	d.store = db
-	made, err := db.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
-	d.must(err)
+	made := must.Get(db.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active}))(t)
 	d.tenant = made.ID
 	d.all = d.scope(uuid.Nil, tenant.AllPermissions()...)
 	d.embedders = embedders{hash: llm.Hash{}, slow: slowEmbedder{}}
-	policies, err := policies.All()
-	d.must(err)
+	policies := must.Get(policies.All())(t)
 	telling := store.NotifyOnCommit(db, func(c store.Change) {
 		if len(c.Stages) > 0 {
 			d.woken.Add(1)
 		}
 	})
-	d.notes, err = notes.New(notes.Deps{Store: telling, Embedders: d.embedders, Policies: policies, Clock: clock}, notes.Config{})
-	d.must(err)
-	d.collections, err = notes.NewCollections(notes.CollectionsDeps{
+	d.notes = must.Get(notes.New(notes.Deps{Store: telling, Embedders: d.embedders, Policies: policies, Clock: clock}, notes.Config{}))(t)
+	d.collections = must.Get(notes.NewCollections(notes.CollectionsDeps{
 		Store: telling, Agents: db, Embedders: d.embedders, Policies: policies, Clock: clock,
-	})
-	d.must(err)
+	}))(t)
 	return d
 }
 
@@ -120,30 +117,26 @@ func (d *fixture) is(err error, code fault.Code, fields ...string) {
 // collection creates a collection without a policy, so that no jobs are enqueued.
 func (d *fixture) collection(name string) memory.Collection {
 	d.t.Helper()
-	v, err := d.collections.Create(d.t.Context(), d.all, notes.CollectionInput{Name: name, Policy: memory.PolicyNone}, memory.Request{})
-	d.must(err)
+	v := must.Get(d.collections.Create(d.t.Context(), d.all, notes.CollectionInput{Name: name, Policy: memory.PolicyNone}, memory.Request{}))(d.t)
 	return v.Collection
 }
 
 func (d *fixture) add(c memory.Collection, content string) memory.Note {
 	d.t.Helper()
-	w, err := d.notes.Add(d.t.Context(), d.all, c.ID.String(), notes.NewNote{Content: content}, memory.Request{})
-	d.must(err)
+	w := must.Get(d.notes.Add(d.t.Context(), d.all, c.ID.String(), notes.NewNote{Content: content}, memory.Request{}))(d.t)
 	return w.Note
 }
 
 func (d *fixture) view(c memory.Collection) memory.View {
 	d.t.Helper()
-	v, err := d.store.OpenView(d.t.Context(), d.all, c.ID.String(), memory.At{})
-	d.must(err)
+	v := must.Get(d.store.OpenView(d.t.Context(), d.all, c.ID.String(), memory.At{}))(d.t)
 	return v
 }
 
 // read returns the note as it is now, with its vector; ok is false if it is not visible.
 func (d *fixture) read(c memory.Collection, id uuid.UUID) (memory.Note, bool) {
 	d.t.Helper()
-	notes, err := d.store.Notes(d.t.Context(), d.all, d.view(c), []uuid.UUID{id}, memory.ReadOptions{Vector: true})
-	d.must(err)
+	notes := must.Get(d.store.Notes(d.t.Context(), d.all, d.view(c), []uuid.UUID{id}, memory.ReadOptions{Vector: true}))(d.t)
 	if len(notes) == 0 {
 		return memory.Note{}, false
 	}

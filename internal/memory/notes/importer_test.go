@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C321: a store with the fields of the public A-MEM code is imported unchanged; importing it again
@@ -40,20 +41,17 @@ func TestImportPublicFields(t *testing.T) {
 	}
 	var results []notes.ImportResult
 	run := func() (warned []notes.ImportResult) {
-		im, err := d.notes.Importer(t.Context(), d.all, c.ID.String(), uuid.Nil)
-		d.must(err)
+		im := must.Get(d.notes.Importer(t.Context(), d.all, c.ID.String(), uuid.Nil))(t)
 		results = nil
 		for i := 0; i < len(raw); i += 3 { // links cross the borders of batches
 			var lines []notes.ImportLine
 			for j := i; j < min(i+3, len(raw)); j++ {
 				lines = append(lines, notes.ImportLine{Line: j + 1, Raw: []byte(raw[j])})
 			}
-			got, err := im.Lines(t.Context(), lines)
-			d.must(err)
+			got := must.Get(im.Lines(t.Context(), lines))(t)
 			results = append(results, got...)
 		}
-		warned, err = im.Finish(t.Context())
-		d.must(err)
+		warned = must.Get(im.Finish(t.Context()))(t)
 		return warned
 	}
 	warned := run()
@@ -77,22 +75,19 @@ func TestImportPublicFields(t *testing.T) {
 		!n.OccurredAt.Equal(time.Date(2024, 1, 2, 3, 4, 0, 0, time.UTC)) || !n.CreatedAt.Equal(n.OccurredAt) || n.State != memory.StateEvolved || len(n.Vector) != 384 {
 		t.Errorf("got %+v", n)
 	}
-	history, err := json.Marshal(n.Attributes[notes.AttributeHistory])
-	d.must(err)
+	history := must.Get(json.Marshal(n.Attributes[notes.AttributeHistory]))(t)
 	if string(history) != `[{"before":{"tags":[]},"trigger":"x"}]` {
 		t.Errorf("history is %s", history)
 	}
 	v := d.view(c)
-	usage, err := d.store.Usage(t.Context(), d.all, v, ids)
-	d.must(err)
+	usage := must.Get(d.store.Usage(t.Context(), d.all, v, ids))(t)
 	if u := usage[ids[0]]; u.AccessCount != 7 || !u.LastAccess.Equal(time.Date(2024, 2, 3, 4, 5, 0, 0, time.UTC)) {
 		t.Errorf("usage is %+v", u)
 	}
 	if u := usage[ids[3]]; u.AccessCount != 3 || u.Strength != 2.5 || u.CurrentStrength() != 5.5 {
 		t.Errorf("usage is %+v", u)
 	}
-	links, err := d.store.Links(t.Context(), d.all, v, memory.LinkQuery{Notes: ids, Direction: memory.Outgoing})
-	d.must(err)
+	links := must.Get(d.store.Links(t.Context(), d.all, v, memory.LinkQuery{Notes: ids, Direction: memory.Outgoing}))(t)
 	var got []string
 	name := func(id uuid.UUID) int { return slices.Index(ids, id) }
 	for _, l := range links {
@@ -120,8 +115,7 @@ func TestImportPublicFields(t *testing.T) {
 func TestImportWhatIsNew(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	v, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "past", Policy: "amem"}, memory.Request{})
-	d.must(err)
+	v := must.Get(d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "past", Policy: "amem"}, memory.Request{}))(t)
 	raw := []string{
 		`{"role":"user","name":"Ida","id":"chat:1","session":"s","content":"I live in Rome.","occurred_at":"2026-03-01T10:00:00+01:00","attributes":{"source":"chat"}}`,
 		`{"role":"assistant","id":"chat:2","session":"s","content":"Since when?","occurred_at":"2026-03-01T09:00:05Z"}`,
@@ -132,16 +126,13 @@ func TestImportWhatIsNew(t *testing.T) {
 		`{"content":"# Glaze","infer":false}`,
 	}
 	run := func() []notes.ImportResult {
-		im, err := d.notes.Importer(t.Context(), d.all, v.Collection.ID.String(), uuid.Nil)
-		d.must(err)
+		im := must.Get(d.notes.Importer(t.Context(), d.all, v.Collection.ID.String(), uuid.Nil))(t)
 		var lines []notes.ImportLine
 		for i := range raw {
 			lines = append(lines, notes.ImportLine{Line: i + 1, Raw: []byte(raw[i])})
 		}
-		results, err := im.Lines(t.Context(), lines)
-		d.must(err)
-		late, err := im.Finish(t.Context())
-		d.must(err)
+		results := must.Get(im.Lines(t.Context(), lines))(t)
+		late := must.Get(im.Finish(t.Context()))(t)
 		if len(late) > 0 {
 			t.Errorf("late warnings: %+v", late)
 		}
@@ -161,8 +152,7 @@ func TestImportWhatIsNew(t *testing.T) {
 		said.OccurredAt.Format(time.RFC3339) != "2026-03-01T10:00:00+01:00" {
 		t.Errorf("the message: %+v", said)
 	}
-	links, err := d.store.Links(t.Context(), d.all, d.view(v.Collection), memory.LinkQuery{Notes: []uuid.UUID{results[4].ID}, Direction: memory.Outgoing})
-	d.must(err)
+	links := must.Get(d.store.Links(t.Context(), d.all, d.view(v.Collection), memory.LinkQuery{Notes: []uuid.UUID{results[4].ID}, Direction: memory.Outgoing}))(t)
 	if len(links) != 1 || links[0].Target != results[6].ID {
 		t.Errorf("links: %+v", links)
 	}
@@ -181,13 +171,10 @@ func TestImportWhatIsNew(t *testing.T) {
 func TestImportSaysWhatItKnows(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	v, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "past", Policy: "amem"}, memory.Request{})
-	d.must(err)
-	im, err := d.notes.Importer(t.Context(), d.all, v.Collection.ID.String(), uuid.Nil)
-	d.must(err)
+	v := must.Get(d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "past", Policy: "amem"}, memory.Request{}))(t)
+	im := must.Get(d.notes.Importer(t.Context(), d.all, v.Collection.ID.String(), uuid.Nil))(t)
 	said := []byte(`{"role":"user","id":"chat:1","content":"I live in Rome.","occurred_at":"2026-03-01T10:00:00Z"}`)
-	results, err := im.Lines(t.Context(), []notes.ImportLine{{Line: 1, Raw: said}, {Line: 2, Raw: said}})
-	d.must(err)
+	results := must.Get(im.Lines(t.Context(), []notes.ImportLine{{Line: 1, Raw: said}, {Line: 2, Raw: said}}))(t)
 	if !results[0].Created || results[1].Created || results[0].ID != results[1].ID {
 		t.Errorf("%+v", results)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/transfer"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // importing is a fixture whose imports the test runs itself.
@@ -38,10 +39,7 @@ func newImporting(t *testing.T) *importing {
 
 func (p *importing) start(body string) memory.Job {
 	p.t.Helper()
-	job, err := p.im.Start(p.t.Context(), p.all, p.c.ID.String(), strings.NewReader(body))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	job := must.Get(p.im.Start(p.t.Context(), p.all, p.c.ID.String(), strings.NewReader(body)))(p.t)
 	return job
 }
 
@@ -59,38 +57,27 @@ func (p *importing) run(ctx context.Context, job memory.Job, told func(memory.Pr
 func (p *importing) results(job memory.Job) (lines []int, warnings map[int][]string, refused map[int]error) {
 	p.t.Helper()
 	warnings, refused = map[int][]string{}, map[int]error{}
-	err := p.im.Results(p.t.Context(), p.all, job.ID, func(r notes.ImportResult) error {
+	must.Do(p.t, p.im.Results(p.t.Context(), p.all, job.ID, func(r notes.ImportResult) error {
 		lines = append(lines, r.Line)
 		warnings[r.Line] = append(warnings[r.Line], r.Warnings...)
 		if r.Err != nil {
 			refused[r.Line] = r.Err
 		}
 		return nil
-	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	}))
 	return lines, warnings, refused
 }
 
 func (p *importing) parts(job memory.Job, spool memory.SpoolName) (n int) {
 	p.t.Helper()
-	if err := p.store.Parts(p.t.Context(), p.all, job.ID, spool, func([]byte) error { n++; return nil }); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.store.Parts(p.t.Context(), p.all, job.ID, spool, func([]byte) error { n++; return nil }))
 	return n
 }
 
 func (p *importing) stored() int64 {
 	p.t.Helper()
-	v, err := p.store.OpenView(p.t.Context(), p.all, p.c.ID.String(), memory.At{})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	c, err := p.store.Counts(p.t.Context(), p.all, v)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	v := must.Get(p.store.OpenView(p.t.Context(), p.all, p.c.ID.String(), memory.At{}))(p.t)
+	c := must.Get(p.store.Counts(p.t.Context(), p.all, v))(p.t)
 	return c.Notes
 }
 
@@ -111,9 +98,7 @@ func TestImportRunTwice(t *testing.T) {
 	p := newImporting(t)
 	job := p.start(body(2, ""))
 	for range 2 {
-		if err := p.run(t.Context(), job, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.run(t.Context(), job, nil))
 		if lines, _, _ := p.results(job); fmt.Sprint(lines) != "[1 2]" || string(p.result) != `{"created":2,"existing":0,"failed":0}` {
 			t.Errorf("results %v, %s", lines, p.result)
 		}
@@ -124,9 +109,7 @@ func TestImportRunTwice(t *testing.T) {
 	if n := p.parts(job, memory.SpoolBody); n != 0 {
 		t.Errorf("%d parts of the body stay", n)
 	}
-	if _, err := p.store.DropParts(t.Context(), p.all, job.ID, memory.SpoolResults, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.store.DropParts(t.Context(), p.all, job.ID, memory.SpoolResults, 0))(t)
 	if err := p.run(t.Context(), job, nil); !fault.Is(err, fault.Invalid) {
 		t.Errorf("without a body: %v", err)
 	}
@@ -160,9 +143,7 @@ func TestImportInParts(t *testing.T) {
 		t.Errorf("%d results after the interruption", len(lines))
 	}
 	var last memory.Progress
-	if err := p.run(t.Context(), job, func(at memory.Progress) { last = at }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.run(t.Context(), job, func(at memory.Progress) { last = at }))
 	lines, _, refused := p.results(job)
 	if len(lines) != n || lines[0] != 2 || lines[n-1] != n+1 || len(refused) > 0 || last.Done != n {
 		t.Errorf("%d results from %d to %d, %d refused, %d done", len(lines), lines[0], lines[len(lines)-1], len(refused), last.Done)
@@ -181,24 +162,19 @@ func TestImportBodyGoesMeanwhile(t *testing.T) {
 	text := strings.Repeat("x", 6<<10)
 	job := p.start(body(450, text))
 	first := true
-	err := p.run(t.Context(), job, func(memory.Progress) {
+	must.Do(t, p.run(t.Context(), job, func(memory.Progress) {
 		if first {
 			first = false
 			if err := p.run(t.Context(), job, nil); err != nil {
 				t.Error(err)
 			}
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if lines, _, _ := p.results(job); len(lines) != 450 {
 		t.Errorf("%d results", len(lines))
 	}
 	cut := p.start(body(450, text))
-	if _, err := p.store.DropParts(t.Context(), p.all, cut.ID, memory.SpoolBody, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.store.DropParts(t.Context(), p.all, cut.ID, memory.SpoolBody, 1))(t)
 	if err := p.run(t.Context(), cut, nil); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a body cut short: %v", err)
 	}
@@ -212,9 +188,7 @@ func TestImportLateWarnings(t *testing.T) {
 	t.Parallel()
 	p := newImporting(t)
 	job := p.start(fmt.Sprintf(`{"id":%q,"content":"one","links":[{"target":%q}]}`+"\n"+`{"id":%q,"content":"two"}`, uuid.New(), uuid.New(), uuid.New()))
-	if err := p.run(t.Context(), job, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.run(t.Context(), job, nil))
 	lines, warnings, refused := p.results(job)
 	if fmt.Sprint(lines) != "[1 2 1]" || len(warnings[1]) == 0 || len(warnings[2]) > 0 || len(refused) > 0 {
 		t.Errorf("results %v, warnings %v, refused %v", lines, warnings, refused)
@@ -240,31 +214,24 @@ func TestRefusedImportLeavesNothing_C262(t *testing.T) {
 	t.Parallel()
 	p := newImporting(t)
 	patch := notes.CollectionPatch{PolicyConfig: nullable.NewNullableWithValue(map[string]any{memory.SettingSecrets: memory.SecretsRefuse})}
-	if _, err := p.collections.Patch(t.Context(), p.all, p.c.ID.String(), patch); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.collections.Patch(t.Context(), p.all, p.c.ID.String(), patch))(t)
 	job := p.start(body(1, "My password is hunter2x9."))
 	if p.parts(job, memory.SpoolBody) == 0 {
 		t.Fatal("the import waits without a body")
 	}
-	if err := p.run(t.Context(), job, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.run(t.Context(), job, nil))
 	if _, _, refused := p.results(job); refused[1] == nil || strings.Contains(refused[1].Error(), "hunter2x9") || p.stored() != 0 {
 		t.Errorf("refused with %v; %d notes", refused[1], p.stored())
 	}
 	if n := p.parts(job, memory.SpoolBody); n != 0 {
 		t.Errorf("%d parts of the body stay", n)
 	}
-	err := p.store.Parts(t.Context(), p.all, job.ID, memory.SpoolResults, func(part []byte) error {
+	must.Do(t, p.store.Parts(t.Context(), p.all, job.ID, memory.SpoolResults, func(part []byte) error {
 		if strings.Contains(string(part), "hunter2x9") {
 			t.Errorf("a result is %s", part)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // The newest conversations of a history are there, with what a search needs, while older ones still load.
@@ -278,29 +245,20 @@ func TestImportNewestFirst(t *testing.T) {
 		fmt.Fprintf(&file, `,{"title":"T","create_time":%d,"id":"c-%d","current_node":"n","mapping":{"n":{"message":{"id":"m%d","author":{"role":"user"},"create_time":%d,"content":{"content_type":"text","parts":["Conversation %d."]}},"parent":null}}}`,
 			1_600_000_000+i, i, i, 1_600_000_000+i, i)
 	}
-	if err := os.WriteFile(at, []byte("["+file.String()[1:]+"]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := transfer.Open(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(at, []byte("["+file.String()[1:]+"]"), 0o600))
+	s := must.Get(transfer.Open(at))(t)
 	defer s.Close()
 	var lines bytes.Buffer
 	enc := json.NewEncoder(&lines)
-	if _, err := transfer.Read(t.Context(), s, transfer.Options{Newest: true}, func(l transfer.Line) error { return enc.Encode(l) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(transfer.Read(t.Context(), s, transfer.Options{Newest: true}, func(l transfer.Line) error { return enc.Encode(l) }))(t)
 	job, looked := p.start(lines.String()), false
-	err = p.run(t.Context(), job, func(now memory.Progress) {
+	must.Do(t, p.run(t.Context(), job, func(now memory.Progress) {
 		if looked || now.Done == 0 || now.Done == now.Total {
 			return
 		}
 		looked = true
-		v, err := p.store.OpenView(t.Context(), p.all, p.c.ID.String(), memory.At{})
-		p.must(err)
-		there, err := p.store.ListNotes(t.Context(), p.all, v, memory.NoteQuery{Limit: conversations, ReadOptions: memory.ReadOptions{Vector: true}})
-		p.must(err)
+		v := must.Get(p.store.OpenView(t.Context(), p.all, p.c.ID.String(), memory.At{}))(t)
+		there := must.Get(p.store.ListNotes(t.Context(), p.all, v, memory.NoteQuery{Limit: conversations, ReadOptions: memory.ReadOptions{Vector: true}}))(t)
 		said := map[string]bool{}
 		for i := range there {
 			said[there[i].Content] = len(there[i].Vector) > 0
@@ -308,8 +266,7 @@ func TestImportNewestFirst(t *testing.T) {
 		if !said[fmt.Sprintf("Conversation %d.", conversations-1)] || said["Conversation 0."] {
 			t.Errorf("after %d of %d: %v", now.Done, now.Total, said)
 		}
-	})
-	p.must(err)
+	}))
 	if n := p.stored(); !looked || n != conversations {
 		t.Errorf("%d notes, looked %v", n, looked)
 	}
@@ -334,9 +291,7 @@ func TestImportNearTheLimit(t *testing.T) {
 			p := &importing{fixture: d.fixture, im: notes.NewImports(d.store, d.notes), c: d.create("main", "none", "")}
 			*d.quota = room{notes: 5, spent: true}
 			job := p.start(body)
-			if err := p.run(t.Context(), job, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.run(t.Context(), job, nil))
 			const want = `{"created":5,"existing":0,"failed":3,"reasons":[{"code":"quota_exceeded","lines":3,"first_line":6,"detail":"no room"}]}`
 			if n := p.stored(); n != 5 || string(p.result) != want {
 				t.Errorf("%d notes, %s", n, p.result)
@@ -353,10 +308,7 @@ func TestImportNearTheLimit(t *testing.T) {
 	for i := range bulk {
 		bulk[i].Note.Content = fmt.Sprint("note ", i)
 	}
-	out, err := d.notes.AddMany(t.Context(), d.all, c.ID.String(), bulk)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(d.notes.AddMany(t.Context(), d.all, c.ID.String(), bulk))(t)
 	for i, r := range out {
 		if r.Created != (i < 5) || fault.Is(r.Err, fault.QuotaExceeded) != (i >= 5) {
 			t.Errorf("line %d: %+v", i+1, r)

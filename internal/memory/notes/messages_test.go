@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policies"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // talks is a policy that works on exchanges.
@@ -63,32 +64,27 @@ type talk struct {
 func openTalk(t *testing.T) *talk {
 	t.Helper()
 	d := &talk{fixture: open(t), quota: &room{notes: 1000}}
-	policies, err := policies.All()
-	d.must(err)
+	policies := must.Get(policies.All())(t)
 	policies["talks"] = talks{}
 	clock := func() time.Time { return d.now }
-	d.notes, err = notes.New(notes.Deps{
+	d.notes = must.Get(notes.New(notes.Deps{
 		Store: d.store, Embedders: d.embedders, Policies: policies, Clock: clock, Quota: d.quota,
-	}, notes.Config{})
-	d.must(err)
-	d.collections, err = notes.NewCollections(notes.CollectionsDeps{
+	}, notes.Config{}))(t)
+	d.collections = must.Get(notes.NewCollections(notes.CollectionsDeps{
 		Store: d.store, Agents: d.store, Embedders: d.embedders, Policies: policies, Clock: clock,
-	})
-	d.must(err)
+	}))(t)
 	return d
 }
 
 func (d *talk) create(name, policy, embedder string) memory.Collection {
 	d.t.Helper()
-	v, err := d.collections.Create(d.t.Context(), d.all, notes.CollectionInput{Name: name, Policy: policy, Embedder: embedder}, memory.Request{})
-	d.must(err)
+	v := must.Get(d.collections.Create(d.t.Context(), d.all, notes.CollectionInput{Name: name, Policy: policy, Embedder: embedder}, memory.Request{}))(d.t)
 	return v.Collection
 }
 
 func (d *talk) say(c memory.Collection, list ...notes.NewMessage) notes.MessagesWritten {
 	d.t.Helper()
-	w, err := d.notes.AddMessages(d.t.Context(), d.all, c.ID.String(), notes.NewMessages{Messages: list}, memory.Request{})
-	d.must(err)
+	w := must.Get(d.notes.AddMessages(d.t.Context(), d.all, c.ID.String(), notes.NewMessages{Messages: list}, memory.Request{}))(d.t)
 	return w
 }
 
@@ -96,8 +92,7 @@ func (d *talk) say(c memory.Collection, list ...notes.NewMessage) notes.Messages
 // messages.
 func (d *talk) exchanges(c memory.Collection, messages []memory.Note) [][]int {
 	d.t.Helper()
-	jobs, err := d.store.ListJobs(d.t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 200})
-	d.must(err)
+	jobs := must.Get(d.store.ListJobs(d.t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 200}))(d.t)
 	slices.Reverse(jobs)
 	out := [][]int{}
 	for _, j := range jobs {
@@ -252,8 +247,7 @@ func TestMessageKeepsWhatIsGiven(t *testing.T) {
 		t.Fatalf("got %+v", n)
 	}
 	delete(n.Attributes, memory.AttrTurn)
-	raw, err := json.Marshal(n.Attributes)
-	d.must(err)
+	raw := must.Get(json.Marshal(n.Attributes))(t)
 	if string(raw) != `{"expires_at":"2033-05-01T08:00:00Z","mood":"fine","name":"Ada","recalled":true,"role":"assistant","session":7}` {
 		t.Errorf("attributes are %s", raw)
 	}
@@ -263,8 +257,7 @@ func TestMessageKeepsWhatIsGiven(t *testing.T) {
 	if m := w.Messages[1]; !m.OccurredAt.Equal(m.CreatedAt) || m.Attributes[memory.AttrRole] != "user" {
 		t.Errorf("got %+v", m)
 	}
-	entries, err := d.store.ListAudit(t.Context(), d.all, memory.AuditQuery{Action: "messages.create", Limit: 10})
-	d.must(err)
+	entries := must.Get(d.store.ListAudit(t.Context(), d.all, memory.AuditQuery{Action: "messages.create", Limit: 10}))(t)
 	if len(entries) != 1 || entries[0].Target != c.ID.String() {
 		t.Errorf("audit is %+v", entries)
 	}
@@ -371,19 +364,16 @@ func TestMessagesUnderAKey(t *testing.T) {
 	c := d.create("talk", "talks", "")
 	list := notes.NewMessages{Messages: []notes.NewMessage{user("a"), assistant("b")}}
 	req := memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: "/m", Key: "k", BodyHash: [32]byte{1}}}
-	first, err := d.notes.AddMessages(t.Context(), d.all, "talk", list, req)
-	d.must(err)
-	_, err = d.notes.Delete(t.Context(), d.all, "talk", first.Messages[0].ID, memory.Request{})
-	d.must(err)
-	again, err := d.notes.AddMessages(t.Context(), d.all, "talk", list, req)
-	d.must(err)
+	first := must.Get(d.notes.AddMessages(t.Context(), d.all, "talk", list, req))(t)
+	must.Get(d.notes.Delete(t.Context(), d.all, "talk", first.Messages[0].ID, memory.Request{}))(t)
+	again := must.Get(d.notes.AddMessages(t.Context(), d.all, "talk", list, req))(t)
 	if !again.Replayed || again.Revision != first.Revision || again.Job == nil || again.Job.ID != first.Job.ID ||
 		again.Messages[0].ID != first.Messages[0].ID || again.Messages[1].Content != "b" || d.view(c).At != 2 {
 		t.Errorf("replay is %+v", again)
 	}
 	other := *req.Idempotency
 	other.BodyHash = [32]byte{2}
-	_, err = d.notes.AddMessages(t.Context(), d.all, "talk", list, memory.Request{Idempotency: &other})
+	_, err := d.notes.AddMessages(t.Context(), d.all, "talk", list, memory.Request{Idempotency: &other})
 	d.is(err, fault.IdempotencyReuse)
 }
 
@@ -406,8 +396,7 @@ func TestMessagesAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	notes, err := d.store.ListNotes(t.Context(), d.all, d.view(c), memory.NoteQuery{Limit: 100})
-	d.must(err)
+	notes := must.Get(d.store.ListNotes(t.Context(), d.all, d.view(c), memory.NoteQuery{Limit: 100}))(t)
 	in := map[any][]any{}
 	for i := range notes {
 		s := notes[i].Attributes[memory.AttrSession]
@@ -429,8 +418,7 @@ func TestMessagesOfAFork(t *testing.T) {
 	d := openTalk(t)
 	base := d.create("base", "talks", "")
 	asked := d.say(base, id("1", user("a")))
-	made, err := d.store.CreateCollection(t.Context(), d.all, memory.NewCollection{Collection: memory.Collection{Name: "fork", Policy: "talks", Parent: base.ID, ParentRevision: 1}})
-	d.must(err)
+	made := must.Get(d.store.CreateCollection(t.Context(), d.all, memory.NewCollection{Collection: memory.Collection{Name: "fork", Policy: "talks", Parent: base.ID, ParentRevision: 1}}))(t)
 	fork := made.Collection
 	w := d.say(fork, id("1", user("a")), id("2", assistant("b")))
 	if w.Messages[0].ID != asked.Messages[0].ID || !slices.Equal(turns(append(asked.Messages, w.Messages...)), []int{0, 0, 0}) {
@@ -469,10 +457,8 @@ func TestMessagesForEveryPolicy(t *testing.T) {
 		{"g", memory.PolicyAMEM, "", new(false), nil},
 	} {
 		c := d.create(x.name, x.policy, x.embedder)
-		w, err := d.notes.AddMessages(t.Context(), d.all, x.name, notes.NewMessages{Messages: list, Infer: x.infer}, memory.Request{})
-		d.must(err)
-		jobs, err := d.store.ListJobs(t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 10})
-		d.must(err)
+		w := must.Get(d.notes.AddMessages(t.Context(), d.all, x.name, notes.NewMessages{Messages: list, Infer: x.infer}, memory.Request{}))(t)
+		jobs := must.Get(d.store.ListJobs(t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 10}))(t)
 		slices.Reverse(jobs)
 		var got []string
 		for i := range jobs {

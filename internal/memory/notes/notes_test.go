@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C001, C003, C004: every add makes one note; ids grow in input order.
@@ -51,8 +52,7 @@ func TestAddKeepsWhatIsGiven(t *testing.T) {
 		},
 		Importance: new(0.25), OccurredAt: new(time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)), Kind: memory.KindFact,
 	}
-	w, err := d.notes.Add(t.Context(), d.all, c.ID.String(), in, memory.Request{})
-	d.must(err)
+	w := must.Get(d.notes.Add(t.Context(), d.all, c.ID.String(), in, memory.Request{}))(t)
 	n, ok := d.read(c, w.Note.ID)
 	if !ok {
 		t.Fatal("the note is not there")
@@ -62,8 +62,7 @@ func TestAddKeepsWhatIsGiven(t *testing.T) {
 		!n.OccurredAt.Equal(time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)) || len(n.Vector) != 384 {
 		t.Errorf("got %+v", n)
 	}
-	got, err := json.Marshal(n.Attributes)
-	d.must(err)
+	got := must.Get(json.Marshal(n.Attributes))(t)
 	var a, b any
 	d.must(json.Unmarshal(got, &a))
 	d.must(json.Unmarshal([]byte(`{"b":true,"f":1.5,"l":[1,"2",null],"m":{"k":{}},"n":12345678901,"s":"7"}`), &b))
@@ -124,8 +123,7 @@ func TestAddRefuses(t *testing.T) {
 		t.Errorf("something was written: head %d", v.At)
 	}
 	full := notes.NewNote{Content: strings.Repeat("é", memory.MaxContentBytes/2), OccurredAt: new(d.now.Add(4 * time.Minute))}
-	_, err := d.notes.Add(t.Context(), d.all, c.ID.String(), full, memory.Request{})
-	d.must(err)
+	must.Get(d.notes.Add(t.Context(), d.all, c.ID.String(), full, memory.Request{}))(t)
 }
 
 // A write enqueues the job that it needs: the policy's, one that embeds, or none.
@@ -133,8 +131,7 @@ func TestAddEnqueuesWhatIsNeeded(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	create := func(name, policy, embedder string) memory.Collection {
-		v, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: name, Policy: policy, Embedder: embedder}, memory.Request{})
-		d.must(err)
+		v := must.Get(d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: name, Policy: policy, Embedder: embedder}, memory.Request{}))(t)
 		return v.Collection
 	}
 	for _, x := range []struct {
@@ -152,10 +149,8 @@ func TestAddEnqueuesWhatIsNeeded(t *testing.T) {
 	} {
 		c := create(x.name, x.policy, x.embedder)
 		woken := d.woken.Load()
-		w, err := d.notes.Add(t.Context(), d.all, c.ID.String(), notes.NewNote{Content: "tea at four", Infer: x.infer}, memory.Request{})
-		d.must(err)
-		jobs, err := d.store.ListJobs(t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 10})
-		d.must(err)
+		w := must.Get(d.notes.Add(t.Context(), d.all, c.ID.String(), notes.NewNote{Content: "tea at four", Infer: x.infer}, memory.Request{}))(t)
+		jobs := must.Get(d.store.ListJobs(t.Context(), d.all, memory.JobQuery{Collection: c.ID, Limit: 10}))(t)
 		n, _ := d.read(c, w.Note.ID)
 		if (len(n.Vector) > 0) != x.vector {
 			t.Errorf("%s: vector %d", x.name, len(n.Vector))
@@ -180,11 +175,9 @@ func TestAddEnqueuesWhatIsNeeded(t *testing.T) {
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	agent, err := d.store.EnsureAgent(t.Context(), d.all, "ada")
-	d.must(err)
+	agent := must.Get(d.store.EnsureAgent(t.Context(), d.all, "ada"))(t)
 	base := d.collection("base")
-	own, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "own", Agent: "ada", Policy: memory.PolicyNone}, memory.Request{})
-	d.must(err)
+	own := must.Get(d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "own", Agent: "ada", Policy: memory.PolicyNone}, memory.Request{}))(t)
 	add := func(s tenant.Scope, ref string) error {
 		_, err := d.notes.Add(t.Context(), s, ref, notes.NewNote{Content: "x"}, memory.Request{})
 		return err
@@ -194,12 +187,11 @@ func TestPermissions(t *testing.T) {
 	d.is(add(d.scope(uuid.Nil, tenant.NotesWrite), "base"), fault.Forbidden)
 	d.must(add(d.scope(uuid.Nil, tenant.NotesWrite, tenant.BaseWrite), "base"))
 	d.must(add(d.scope(agent.ID, tenant.NotesWrite), "own"))
-	other, err := d.store.EnsureAgent(t.Context(), d.all, "eve")
-	d.must(err)
+	other := must.Get(d.store.EnsureAgent(t.Context(), d.all, "eve"))(t)
 	d.is(add(d.scope(other.ID, tenant.AllPermissions()...), own.Collection.ID.String()), fault.NotFound)
 	n := d.add(base, "a note")
 	low := d.scope(uuid.Nil, tenant.NotesRead)
-	_, err = d.notes.AddMany(t.Context(), low, "base", nil)
+	_, err := d.notes.AddMany(t.Context(), low, "base", nil)
 	d.is(err, fault.Forbidden)
 	_, err = d.notes.Patch(t.Context(), low, "base", n.ID, notes.NotePatch{}, memory.Request{})
 	d.is(err, fault.Forbidden)
@@ -227,16 +219,12 @@ func TestPermissions(t *testing.T) {
 func TestIdempotency(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	v, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "things"}, memory.Request{})
-	d.must(err)
+	v := must.Get(d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "things"}, memory.Request{}))(t)
 	c := v.Collection
 	req := memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: "/p", Key: "k", BodyHash: [32]byte{1}}}
-	first, err := d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "once"}, req)
-	d.must(err)
-	_, err = d.notes.Patch(t.Context(), d.all, "things", first.Note.ID, notes.NotePatch{Content: new("changed")}, memory.Request{})
-	d.must(err)
-	again, err := d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "once"}, req)
-	d.must(err)
+	first := must.Get(d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "once"}, req))(t)
+	must.Get(d.notes.Patch(t.Context(), d.all, "things", first.Note.ID, notes.NotePatch{Content: new("changed")}, memory.Request{}))(t)
+	again := must.Get(d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "once"}, req))(t)
 	if !again.Replayed || again.Note.ID != first.Note.ID || again.Revision != first.Revision || again.Note.Content != "once" ||
 		again.Job == nil || again.Job.ID != first.Job.ID {
 		t.Errorf("replay is %+v", again)
@@ -246,22 +234,18 @@ func TestIdempotency(t *testing.T) {
 	}
 	other := *req.Idempotency
 	other.BodyHash = [32]byte{2}
-	_, err = d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "other"}, memory.Request{Idempotency: &other})
+	_, err := d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "other"}, memory.Request{Idempotency: &other})
 	d.is(err, fault.IdempotencyReuse)
 
 	k := memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: "/c", Key: "k", BodyHash: [32]byte{1}}}
-	one, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "once"}, k)
-	d.must(err)
-	two, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "once"}, k)
-	d.must(err)
+	one := must.Get(d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "once"}, k))(t)
+	two := must.Get(d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "once"}, k))(t)
 	if !two.Replayed || two.Collection.ID != one.Collection.ID {
 		t.Errorf("replay is %+v", two)
 	}
 	r := memory.Request{Idempotency: &memory.Idempotency{Method: "POST", Path: "/r", Key: "k", BodyHash: [32]byte{1}}}
-	a, err := d.notes.Restore(t.Context(), d.all, "things", first.Note.ID, first.Revision, r)
-	d.must(err)
-	b, err := d.notes.Restore(t.Context(), d.all, "things", first.Note.ID, first.Revision, r)
-	d.must(err)
+	a := must.Get(d.notes.Restore(t.Context(), d.all, "things", first.Note.ID, first.Revision, r))(t)
+	b := must.Get(d.notes.Restore(t.Context(), d.all, "things", first.Note.ID, first.Revision, r))(t)
 	if !b.Replayed || a.Revision != b.Revision || a.Note.Content != "once" {
 		t.Errorf("restored %+v, then %+v", a, b)
 	}
@@ -336,44 +320,38 @@ func TestPatch(t *testing.T) {
 	patch := func(p notes.NotePatch, g memory.Guard) (notes.NoteWritten, error) {
 		return d.notes.Patch(t.Context(), d.all, c.ID.String(), n.ID, p, memory.Request{Guard: g})
 	}
-	w, err := patch(notes.NotePatch{Tags: nullable.NewNullableWithValue([]string{"cats"})}, nil)
-	d.must(err)
+	w := must.Get(patch(notes.NotePatch{Tags: nullable.NewNullableWithValue([]string{"cats"})}, nil))(t)
 	after, _ := d.read(c, n.ID)
 	if slices.Equal(before.Vector, after.Vector) || len(after.Vector) != 384 || !slices.Equal(after.Tags, []string{"cats"}) || !w.Changed {
 		t.Error("tags changed, the vector did not")
 	}
 	attributes := nullable.NewNullableWithValue[map[string]any]
-	w, err = patch(notes.NotePatch{
+	w = must.Get(patch(notes.NotePatch{
 		Importance: nullable.NewNullableWithValue(0.9), Category: nullable.NewNullableWithValue("Pets"),
 		Attributes: attributes(map[string]any{"a": map[string]any{"b": 1, "c": 2}}),
 		OccurredAt: nullable.NewNullableWithValue(time.Date(2019, 12, 31, 22, 0, 0, 0, time.UTC)),
-	}, nil)
-	d.must(err)
+	}, nil))(t)
 	same, _ := d.read(c, n.ID)
 	if !slices.Equal(same.Vector, after.Vector) {
 		t.Error("nothing that is embedded changed, the vector did")
 	}
 	tag := tagged(w.Note.Version().ETag())
-	w, err = patch(notes.NotePatch{
+	w = must.Get(patch(notes.NotePatch{
 		Attributes: attributes(map[string]any{"a": map[string]any{"b": nil, "d": 3}}),
 		Importance: nullable.NewNullNullable[float64](), Category: nullable.NewNullNullable[string](),
 		OccurredAt: nullable.NewNullNullable[time.Time](), Tags: nullable.NewNullNullable[[]string](),
-	}, tag)
-	d.must(err)
+	}, tag))(t)
 	got, _ := d.read(c, n.ID)
-	raw, err := json.Marshal(got.Attributes)
-	d.must(err)
+	raw := must.Get(json.Marshal(got.Attributes))(t)
 	if string(raw) != `{"a":{"c":2,"d":3}}` || got.Importance != 0.5 || got.Category != memory.DefaultCategory || len(got.Tags) != 0 || !got.OccurredAt.Equal(got.CreatedAt) {
 		t.Errorf("got %s %+v", raw, got)
 	}
 	less := notes.NotePatch{Importance: nullable.NewNullableWithValue(0.1)}
-	_, err = patch(less, tag)
+	_, err := patch(less, tag)
 	d.is(err, fault.Precondition)
-	_, err = patch(less, tagged(w.Note.Version().ETag()))
-	d.must(err)
+	must.Get(patch(less, tagged(w.Note.Version().ETag())))(t)
 	head := d.view(c).At
-	w, err = patch(less, nil)
-	d.must(err)
+	w = must.Get(patch(less, nil))(t)
 	if w.Changed || w.Revision != head || d.view(c).At != head {
 		t.Error("an equal patch wrote a version")
 	}
@@ -395,21 +373,16 @@ func TestPatch(t *testing.T) {
 func TestPatchContentRunsAnalysisAgain(t *testing.T) {
 	t.Parallel()
 	d := open(t)
-	v, err := d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "things"}, memory.Request{})
-	d.must(err)
-	w, err := d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "about cats", Tags: []string{"mine"}}, memory.Request{})
-	d.must(err)
+	v := must.Get(d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: "things"}, memory.Request{}))(t)
+	w := must.Get(d.notes.Add(t.Context(), d.all, "things", notes.NewNote{Content: "about cats", Tags: []string{"mine"}}, memory.Request{}))(t)
 	// The policy has described the note.
-	_, err = d.store.Write(t.Context(), d.all, v.Collection.ID, memory.WriteOptions{Cause: memory.CauseAnalyze}, describe(w.Note.ID))
-	d.must(err)
-	out, err := d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, notes.NotePatch{Content: new("about dogs")}, memory.Request{})
-	d.must(err)
+	must.Get(d.store.Write(t.Context(), d.all, v.Collection.ID, memory.WriteOptions{Cause: memory.CauseAnalyze}, describe(w.Note.ID)))(t)
+	out := must.Get(d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, notes.NotePatch{Content: new("about dogs")}, memory.Request{}))(t)
 	n := out.Note
 	if out.Job == nil || out.Job.ID == w.Job.ID || n.State != memory.StateRaw || len(n.Keywords) != 0 || n.Context != "" || n.Analyst != "" || !slices.Equal(n.Tags, []string{"mine"}) {
 		t.Errorf("got %+v, job %v", n, out.Job)
 	}
-	out, err = d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, notes.NotePatch{Importance: nullable.NewNullableWithValue(0.1)}, memory.Request{})
-	d.must(err)
+	out = must.Get(d.notes.Patch(t.Context(), d.all, "things", w.Note.ID, notes.NotePatch{Importance: nullable.NewNullableWithValue(0.1)}, memory.Request{}))(t)
 	if out.Job != nil {
 		t.Error("a job for a change that needs none")
 	}
@@ -423,30 +396,24 @@ func TestDeleteAndRestore(t *testing.T) {
 	c := d.collection("things")
 	ref := c.ID.String()
 	a, b := d.add(c, "first words"), d.add(c, "second words")
-	_, err := d.notes.PutLinks(t.Context(), d.all, ref, a.ID, []notes.LinkInput{{Target: b.ID}}, memory.Request{})
-	d.must(err)
-	_, err = d.notes.Patch(t.Context(), d.all, ref, b.ID, notes.NotePatch{Content: new("other words")}, memory.Request{})
-	d.must(err)
-	_, err = d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{Guard: tagged(b.Version().ETag())})
+	must.Get(d.notes.PutLinks(t.Context(), d.all, ref, a.ID, []notes.LinkInput{{Target: b.ID}}, memory.Request{}))(t)
+	must.Get(d.notes.Patch(t.Context(), d.all, ref, b.ID, notes.NotePatch{Content: new("other words")}, memory.Request{}))(t)
+	_, err := d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{Guard: tagged(b.Version().ETag())})
 	d.is(err, fault.Precondition)
-	_, err = d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{})
-	d.must(err)
+	must.Get(d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{}))(t)
 	_, err = d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{})
 	d.is(err, fault.NotFound)
-	set, err := d.notes.Links(t.Context(), d.all, ref, a.ID, memory.Outgoing, memory.At{})
-	d.must(err)
+	set := must.Get(d.notes.Links(t.Context(), d.all, ref, a.ID, memory.Outgoing, memory.At{}))(t)
 	if len(set.Links) != 0 {
 		t.Error("the link to a deleted note is still there")
 	}
 	jobs := d.woken.Load()
-	w, err := d.notes.Restore(t.Context(), d.all, ref, b.ID, b.From, memory.Request{})
-	d.must(err)
+	w := must.Get(d.notes.Restore(t.Context(), d.all, ref, b.ID, b.From, memory.Request{}))(t)
 	back, ok := d.read(c, b.ID)
 	if !ok || back.Content != "second words" || len(back.Vector) != 384 || w.Job != nil || d.woken.Load() != jobs {
 		t.Errorf("restored %+v", back)
 	}
-	set, err = d.notes.Links(t.Context(), d.all, ref, b.ID, memory.Incoming, memory.At{})
-	d.must(err)
+	set = must.Get(d.notes.Links(t.Context(), d.all, ref, b.ID, memory.Incoming, memory.At{}))(t)
 	if len(set.Links) != 1 {
 		t.Error("the link did not come back with its end")
 	}
@@ -466,26 +433,22 @@ func TestLinksAreAList(t *testing.T) {
 	ref := c.ID.String()
 	a, b, x := d.add(c, "a"), d.add(c, "b"), d.add(c, "x")
 	foreign, gone := d.add(other, "foreign"), d.add(c, "gone")
-	_, err := d.notes.Delete(t.Context(), d.all, ref, gone.ID, memory.Request{})
-	d.must(err)
+	must.Get(d.notes.Delete(t.Context(), d.all, ref, gone.ID, memory.Request{}))(t)
 	put := func(g memory.Guard, links ...notes.LinkInput) (notes.LinkSet, error) {
 		return d.notes.PutLinks(t.Context(), d.all, ref, a.ID, links, memory.Request{Guard: g})
 	}
-	empty, err := d.notes.Links(t.Context(), d.all, ref, a.ID, memory.Outgoing, memory.At{})
-	d.must(err)
-	set, err := put(tagged(empty.ETag), notes.LinkInput{Target: b.ID}, notes.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)})
-	d.must(err)
+	empty := must.Get(d.notes.Links(t.Context(), d.all, ref, a.ID, memory.Outgoing, memory.At{}))(t)
+	set := must.Get(put(tagged(empty.ETag), notes.LinkInput{Target: b.ID}, notes.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)}))(t)
 	if len(set.Links) != 2 || set.ETag == empty.ETag || set.Links[0].Confidence+set.Links[1].Confidence != 1.4 {
 		t.Errorf("got %+v", set)
 	}
-	_, err = put(tagged(empty.ETag))
+	_, err := put(tagged(empty.ETag))
 	d.is(err, fault.Precondition)
 	note, _ := d.read(c, a.ID)
 	if note.Version() != a.Version() {
 		t.Error("links moved the note's tag")
 	}
-	same, err := put(nil, notes.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)}, notes.LinkInput{Target: b.ID})
-	d.must(err)
+	same := must.Get(put(nil, notes.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)}, notes.LinkInput{Target: b.ID}))(t)
 	if same.ETag != set.ETag || same.Revision != set.Revision {
 		t.Error("the same links again wrote something")
 	}
@@ -506,10 +469,8 @@ func TestLinksAreAList(t *testing.T) {
 	}
 	_, err = d.notes.DeleteLinks(t.Context(), d.all, ref, a.ID, x.ID, "related", memory.Request{})
 	d.is(err, fault.NotFound)
-	_, err = d.notes.DeleteLinks(t.Context(), d.all, ref, a.ID, x.ID, "", memory.Request{})
-	d.must(err)
-	set, err = put(nil)
-	d.must(err)
+	must.Get(d.notes.DeleteLinks(t.Context(), d.all, ref, a.ID, x.ID, "", memory.Request{}))(t)
+	set = must.Get(put(nil))(t)
 	if len(set.Links) != 0 || set.ETag != empty.ETag {
 		t.Errorf("links left: %+v", set)
 	}
@@ -531,8 +492,7 @@ func TestBulkBesideOthers(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	c := d.collection("things")
-	service, err := notes.New(notes.Deps{Store: crowded{d.store}, Embedders: d.embedders}, notes.Config{})
-	d.must(err)
+	service := must.Get(notes.New(notes.Deps{Store: crowded{d.store}, Embedders: d.embedders}, notes.Config{}))(t)
 	old := d.add(c, "line 19")
 	lines := make([]notes.BulkLine, 20)
 	for i := range lines {
@@ -540,8 +500,7 @@ func TestBulkBesideOthers(t *testing.T) {
 	}
 	lines[3].Err = fault.New(fault.Malformed, "not JSON")
 	lines[17].Note.Content = "line 2" // a line of the same call is not looked for
-	results, err := service.AddMany(t.Context(), d.all, c.ID.String(), lines)
-	d.must(err)
+	results := must.Get(service.AddMany(t.Context(), d.all, c.ID.String(), lines))(t)
 	for i, r := range results {
 		switch i {
 		case 3:
@@ -577,8 +536,7 @@ func TestAddMany(t *testing.T) {
 	lines[8].Note.Content = " "
 	lines[1100].Note.Key = "k3"                                     // taken, other content
 	lines[1101].Note.Key, lines[1101].Note.Content = "k3", "line 3" // the same line again
-	results, err := d.notes.AddMany(t.Context(), d.all, ref, lines)
-	d.must(err)
+	results := must.Get(d.notes.AddMany(t.Context(), d.all, ref, lines))(t)
 	var last uuid.UUID
 	for i, r := range results {
 		if r.Line != i+1 {
@@ -605,8 +563,7 @@ func TestAddMany(t *testing.T) {
 	if at := d.view(c).At; at != 3 {
 		t.Errorf("1,199 lines made %d changesets", at)
 	}
-	again, err := d.notes.AddMany(t.Context(), d.all, ref, lines[:5])
-	d.must(err)
+	again := must.Get(d.notes.AddMany(t.Context(), d.all, ref, lines[:5]))(t)
 	for i, r := range again {
 		if r.Err != nil || r.Created || r.ID != results[i].ID {
 			t.Errorf("sent again: %+v", r)
@@ -615,7 +572,7 @@ func TestAddMany(t *testing.T) {
 	if at := d.view(c).At; at != 3 {
 		t.Error("sending again wrote")
 	}
-	_, err = d.notes.AddMany(t.Context(), d.all, ref, make([]notes.BulkLine, memory.MaxBulkLines+1))
+	_, err := d.notes.AddMany(t.Context(), d.all, ref, make([]notes.BulkLine, memory.MaxBulkLines+1))
 	d.is(err, fault.TooLarge, "lines")
 	n, _ := d.read(c, results[900].ID)
 	if len(n.Vector) != 384 {

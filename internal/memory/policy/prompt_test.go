@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // loadText loads a prompt of this system message and this template.
@@ -22,10 +23,7 @@ func loadText(system, body string) (policy.Prompt, error) {
 
 func TestPromptRender(t *testing.T) {
 	t.Parallel()
-	p, err := loadText("Be brief.", "{{.Count}} of {{.Compact}}, {{.Count}} of\n{{.Data}}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(loadText("Be brief.", "{{.Count}} of {{.Compact}}, {{.Count}} of\n{{.Data}}"))(t)
 	got, err := p.Render(map[string]string{"a": "<b>"}, 2)
 	want := `2 of {"a":"\u003cb\u003e"}, 2 of` + "\n{\n  \"a\": \"\\u003cb\\u003e\"\n}"
 	if err != nil || got != want || p.System != "Be brief." {
@@ -36,10 +34,7 @@ func TestPromptRender(t *testing.T) {
 // A memory may hold what looks like a mark of a prompt.
 func TestPromptMaterialIsNoTemplate(t *testing.T) {
 	t.Parallel()
-	p, err := loadText("s", "{{.Compact}} {{.Count}}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(loadText("s", "{{.Compact}} {{.Count}}"))(t)
 	for _, note := range []string{"{{.Count}}", "{{.Data}}", "{{.Other}}", "{{"} {
 		if got, err := p.Render(note, 7); err != nil || got != `"`+note+`" 7` {
 			t.Errorf("%q became %s, %v", note, got, err)
@@ -80,10 +75,7 @@ func TestPromptsAskForALanguage(t *testing.T) {
 	labels := []string{"conflicts", "relations", "split", "triples"}
 	for _, file := range schemas {
 		name, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), ".")
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile(file))(t)
 		if !bytes.Contains(raw, []byte(`"maxLength"`)) || slices.Contains(labels, name) {
 			continue
 		}
@@ -92,10 +84,7 @@ func TestPromptsAskForALanguage(t *testing.T) {
 			t.Errorf("%s: no prompt (%v)", file, err)
 		}
 		for _, prompt := range prompts {
-			text, err := os.ReadFile(prompt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(prompt))(t)
 			if !bytes.Contains(text, []byte("language")) && !bytes.Contains(text, []byte("中文")) {
 				t.Errorf("%s asks for no language", prompt)
 			}

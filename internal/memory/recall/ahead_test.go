@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // until waits for an event in the background.
@@ -43,16 +44,12 @@ func almostEqual(a, b float64) bool { return math.Abs(a-b) <= 1e-5 }
 func coldAnswersLikeWarm(t *testing.T, r *fixture) {
 	t.Helper()
 	cold := &watchedStore{Reader: r.store, gate: make(chan struct{})} // never opened
-	scanning, err := recall.New(recall.Deps{Store: cold, Embedders: r.embedder, Clock: r.clock}, recall.Config{ColdScan: true})
-	r.noError(err)
+	scanning := must.Get(recall.New(recall.Deps{Store: cold, Embedders: r.embedder, Clock: r.clock}, recall.Config{ColdScan: true}))(t)
 	t.Cleanup(func() { r.noError(scanning.Stop(context.Background())) })
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
 		round++
-		made, err := r.collections.Create(context.Background(), r.all, notes.CollectionInput{Name: fmt.Sprintf("base-%d", round), Policy: memory.PolicyNone}, memory.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must.Get(r.collections.Create(context.Background(), r.all, notes.CollectionInput{Name: fmt.Sprintf("base-%d", round), Policy: memory.PolicyNone}, memory.Request{}))(t)
 		base := made.Collection
 		ids := make([]uuid.UUID, 12)
 		for i := range ids {
@@ -64,23 +61,14 @@ func coldAnswersLikeWarm(t *testing.T, r *fixture) {
 		r.applyChanges(t, base, r.drawChanges(t, ids, rapid.IntRange(0, 4).Draw(t, "later")))
 		q := recall.Query{Mode: recall.Vector, Text: drawSentence(t), K: rapid.IntRange(1, 9).Draw(t, "k"), Explain: true, Internal: true}
 		if rapid.Bool().Draw(t, "filtered") {
-			q.Filter, err = filter.Parse([]byte(`{"field":"tags","op":"contains","value":"` + rapid.SampledFrom(words).Draw(t, "tag") + `"}`))
-			if err != nil {
-				t.Fatal(err)
-			}
+			q.Filter = must.Get(filter.Parse([]byte(`{"field":"tags","op":"contains","value":"` + rapid.SampledFrom(words).Draw(t, "tag") + `"}`)))(t)
 		}
 		for _, c := range []memory.Collection{base, fork} {
-			head, err := r.recall.Open(context.Background(), r.all, c.ID.String(), nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			head := must.Get(r.recall.Open(context.Background(), r.all, c.ID.String(), nil, 0))(t)
 			for _, at := range []memory.Revision{head.At, rapid.Custom(func(t *rapid.T) memory.Revision {
 				return memory.Revision(rapid.Int64Range(0, int64(head.At)).Draw(t, "at"))
 			}).Draw(t, "past")} {
-				v, err := r.recall.Open(context.Background(), r.all, c.ID.String(), &at, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				v := must.Get(r.recall.Open(context.Background(), r.all, c.ID.String(), &at, 0))(t)
 				sameSearch(t, r, scanning, v, q)
 			}
 		}
@@ -94,24 +82,15 @@ func coldAnswersLikeWarm(t *testing.T, r *fixture) {
 // equal within the precision of the engines may change places.
 func sameSearch(t *rapid.T, r *fixture, cold *recall.Service, v memory.View, q recall.Query) {
 	ctx := context.Background()
-	want, err := r.recall.Search(ctx, r.all, v, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(r.recall.Search(ctx, r.all, v, q))(t)
 	everything := q
 	everything.K = recall.MaxK
-	all, err := r.recall.Search(ctx, r.all, v, everything)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(r.recall.Search(ctx, r.all, v, everything))(t)
 	warm := map[uuid.UUID]recall.Hit{}
 	for _, h := range all.Hits {
 		warm[h.ID] = h
 	}
-	got, err := cold.Search(ctx, r.all, v, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(cold.Search(ctx, r.all, v, q))(t)
 	if len(got.Hits) != len(want.Hits) || got.Degraded != "" || got.Revision != want.Revision || got.Mode != want.Mode {
 		t.Fatalf("at %d: cold %+v, warm %+v", v.At, got, want)
 	}
@@ -274,8 +253,7 @@ func TestColdRefuses(t *testing.T) {
 	c := r.collection("things")
 	r.add(c, "one note")
 	warm := r.recall
-	_, err := warm.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "note"})
-	r.noError(err)
+	must.Get(warm.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "note"}))(t)
 	w := r.watch(recall.Config{ColdScan: true})
 	w.gate = make(chan struct{})
 	nan := make([]float32, 384)
@@ -289,7 +267,7 @@ func TestColdRefuses(t *testing.T) {
 		}
 	}
 	r.embedder.down.Store(true)
-	_, err = r.recall.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "note", Mode: recall.Vector})
+	_, err := r.recall.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "note", Mode: recall.Vector})
 	r.wantFault(err, fault.Unavailable)
 }
 
@@ -307,8 +285,7 @@ func TestTranscriptsAreHidden(t *testing.T) {
 	w.gate = make(chan struct{})
 	for name, service := range map[string]*recall.Service{"scan": r.recall, "index": warm} {
 		for _, all := range []bool{false, true} {
-			out, err := service.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "sister at the harbor", Mode: recall.Vector, Hidden: all})
-			r.noError(err)
+			out := must.Get(service.Search(t.Context(), r.all, r.view(c), recall.Query{Text: "sister at the harbor", Mode: recall.Vector, Hidden: all}))(t)
 			got := hitIDs(out)
 			if !slices.Contains(got, said) || !slices.Contains(got, own) || slices.Contains(got, hidden) != all {
 				t.Errorf("%s, all %v: found %v", name, all, got)
@@ -364,7 +341,7 @@ func TestC240SearchReadsOnlyItsHits(t *testing.T) {
 		const size, k = 400, 5
 		c := r.collection("things")
 		rng := rand.New(rand.NewPCG(240, 1))
-		_, err := r.store.Write(t.Context(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) error {
+		must.Get(r.store.Write(t.Context(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) error {
 			for i := range size {
 				n := memory.Note{ID: uuid.Must(uuid.NewV7()), Kind: memory.KindNote, Content: fmt.Sprintf("note %d about tides", i), Vector: randomVector(rng)}
 				if _, err := tx.Put(ctx, n); err != nil {
@@ -372,13 +349,11 @@ func TestC240SearchReadsOnlyItsHits(t *testing.T) {
 				}
 			}
 			return nil
-		})
-		r.noError(err)
+		}))(t)
 		v := r.view(c)
 		hits := func(o recall.Query) []uuid.UUID {
 			t.Helper()
-			out, err := r.recall.Search(t.Context(), r.all, v, o)
-			r.noError(err)
+			out := must.Get(r.recall.Search(t.Context(), r.all, v, o))(t)
 			if len(out.Hits) != k {
 				t.Fatalf("%d hits", len(out.Hits))
 			}

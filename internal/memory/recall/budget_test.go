@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // More layers than fit are read in turn and concurrently. The least recently used ones are dropped and
@@ -130,13 +131,11 @@ func TestCountsOutliveAFailedFlush(t *testing.T) {
 	}
 	store := &failingStore{Reader: r.store}
 	var err error
-	r.recall, err = recall.New(recall.Deps{Store: store, Embedders: r.embedder, Clock: r.clock}, recall.Config{})
-	r.noError(err)
+	r.recall = must.Get(recall.New(recall.Deps{Store: store, Embedders: r.embedder, Clock: r.clock}, recall.Config{}))(t)
 	t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 	count := func(want int64) {
 		t.Helper()
-		n, err := r.recall.Get(t.Context(), r.all, r.view(c), ids[7], false)
-		r.noError(err)
+		n := must.Get(r.recall.Get(t.Context(), r.all, r.view(c), ids[7], false))(t)
 		if n.Usage.AccessCount != want {
 			t.Errorf("%d accesses, want %d", n.Usage.AccessCount, want)
 		}
@@ -154,16 +153,14 @@ func TestCountsOutliveAFailedFlush(t *testing.T) {
 	}
 	count(2)
 	// Hot notes do not include counts that cannot be written.
-	hot, err := r.recall.Hot(t.Context(), r.all, r.view(c), 0)
-	r.noError(err)
+	hot := must.Get(r.recall.Hot(t.Context(), r.all, r.view(c), 0))(t)
 	if len(hot) != 0 {
 		t.Errorf("%d hot notes", len(hot))
 	}
 	store.down.Store(false)
 	r.noError(r.recall.Flush(t.Context()))
 	count(2)
-	hot, err = r.recall.Hot(t.Context(), r.all, r.view(c), 5)
-	r.noError(err)
+	hot = must.Get(r.recall.Hot(t.Context(), r.all, r.view(c), 5))(t)
 	if len(hot) != 5 || hot[0].Note.ID != ids[0] || hot[0].Score != 2 || hot[0].Note.Usage.AccessCount != 2 {
 		t.Errorf("hot notes are %+v", hot)
 	}
@@ -187,8 +184,7 @@ func TestCountsOfTwoProcesses(t *testing.T) {
 	r := open(t, recall.Config{})
 	c := r.collection("things")
 	id := r.add(c, "counted")
-	other, err := recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, recall.Config{})
-	r.noError(err)
+	other := must.Get(recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, recall.Config{}))(t)
 	v := r.view(c)
 	var all sync.WaitGroup
 	for _, process := range []*recall.Service{r.recall, other} {
@@ -204,8 +200,7 @@ func TestCountsOfTwoProcesses(t *testing.T) {
 		})
 	}
 	all.Wait()
-	u, err := r.store.Usage(t.Context(), r.all, v, []uuid.UUID{id})
-	r.noError(err)
+	u := must.Get(r.store.Usage(t.Context(), r.all, v, []uuid.UUID{id}))(t)
 	if u[id].AccessCount != 80 {
 		t.Errorf("%d accesses", u[id].AccessCount)
 	}

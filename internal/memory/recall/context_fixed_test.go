@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // addBank adds a collection with the reading of a memory bank, and with the notes that it pins.
@@ -46,10 +47,9 @@ func (r *fixture) addBank() memory.Collection {
 // addKeyed adds a note that has a natural key.
 func (r *fixture) addKeyed(c memory.Collection, kind memory.Kind, key, content string, attributes map[string]any) uuid.UUID {
 	r.t.Helper()
-	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{
+	w := must.Get(r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{
 		Kind: kind, Key: key, Content: content, Attributes: attributes, Infer: new(false),
-	}, memory.Request{})
-	r.noError(err)
+	}, memory.Request{}))(r.t)
 	return w.Note.ID
 }
 
@@ -96,8 +96,7 @@ func TestContextOfABank(t *testing.T) {
 		}
 		// C109: a note that was found is strengthened, a fixed note is not.
 		for i, cited := range out.Citations {
-			n, err := r.recall.Get(t.Context(), r.all, r.view(c), cited.Note, false)
-			r.noError(err)
+			n := must.Get(r.recall.Get(t.Context(), r.all, r.view(c), cited.Note, false))(t)
 			if hit := i >= 3 && i <= 6; hit != (n.Usage.AccessCount == 1) {
 				t.Errorf("[%d] was counted %d times", i+1, n.Usage.AccessCount)
 			}
@@ -111,10 +110,9 @@ func TestContextFollowsThePortrait(t *testing.T) {
 	r := open(t, recall.Config{})
 	c := r.addBank()
 	before := r.context(c, recall.ContextQuery{Text: "ferry"})
-	w, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), before.Citations[0].Note, notes.NotePatch{
+	w := must.Get(r.notes.Patch(t.Context(), r.all, c.ID.String(), before.Citations[0].Note, notes.NotePatch{
 		Content: new("Ada has become bold."), Attributes: nullable.NewNullableWithValue(map[string]any{"reply_strategy": "Come to the point."}),
-	}, memory.Request{})
-	r.noError(err)
+	}, memory.Request{}))(t)
 	after := r.context(c, recall.ContextQuery{Text: "ferry"})
 	if strings.Contains(after.Text, "Be patient") || !strings.Contains(after.Text, "Come to the point.") || !strings.Contains(after.Text, "bold") || after.Citations[0].Revision != w.Revision {
 		t.Errorf("%s", after.Text)
@@ -169,18 +167,14 @@ func TestContextTakesNewestFromTheIndex(t *testing.T) {
 	}
 	fork := r.fork(c, &before)
 	r.addAt(fork, memory.KindMessage, "2026-05-05 08:00", "A fork has its own bread.", map[string]any{"role": "user"})
-	past, err := r.store.OpenView(t.Context(), r.all, c.ID.String(), memory.At{AsOf: &before})
-	r.noError(err)
-	r.recall, err = recall.New(recall.Deps{
+	past := must.Get(r.store.OpenView(t.Context(), r.all, c.ID.String(), memory.At{AsOf: &before}))(t)
+	r.recall = must.Get(recall.New(recall.Deps{
 		Store: listless{r.store}, Embedders: r.embedder, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.clock,
-	}, recall.Config{})
-	r.noError(err)
+	}, recall.Config{}))(t)
 	t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 	for name, v := range map[string]memory.View{"at the head": r.view(c), "of a fork": r.view(fork), "of the past": past} {
-		listed, err := r.store.ListNotes(t.Context(), r.all, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, ByTime: true, Newest: true, Limit: 3})
-		r.noError(err)
-		out, err := r.recall.Context(t.Context(), r.all, v, recall.ContextQuery{Text: "nothing of this", Mode: recall.Lexical})
-		r.noError(err)
+		listed := must.Get(r.store.ListNotes(t.Context(), r.all, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, ByTime: true, Newest: true, Limit: 3}))(t)
+		out := must.Get(r.recall.Context(t.Context(), r.all, v, recall.ContextQuery{Text: "nothing of this", Mode: recall.Lexical}))(t)
 		for i := range listed {
 			if !strings.Contains(out.Text, listed[i].Content) {
 				t.Errorf("%s: %q is not in %s", name, listed[i].Content, out.Text)

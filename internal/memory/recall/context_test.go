@@ -21,6 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -28,19 +29,16 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // addAt adds a note of any kind with an event time.
 func (r *fixture) addAt(c memory.Collection, kind memory.Kind, at, content string, attributes map[string]any) uuid.UUID {
 	r.t.Helper()
-	occurred, err := time.Parse("2006-01-02 15:04", at)
-	r.noError(err)
-	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{
+	occurred := must.Get(time.Parse("2006-01-02 15:04", at))(r.t)
+	w := must.Get(r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{
 		Kind: kind, Content: content, Attributes: attributes, OccurredAt: &occurred, Infer: new(false),
-	}, memory.Request{})
-	r.noError(err)
+	}, memory.Request{}))(r.t)
 	return w.Note.ID
 }
 
 func (r *fixture) context(c memory.Collection, q recall.ContextQuery) recall.Context {
 	r.t.Helper()
-	out, err := r.recall.Context(r.t.Context(), r.all, r.view(c), q)
-	r.noError(err)
+	out := must.Get(r.recall.Context(r.t.Context(), r.all, r.view(c), q))(r.t)
 	r.checkContext(out, q)
 	return out
 }
@@ -51,8 +49,7 @@ func (r *fixture) checkContext(out recall.Context, q recall.ContextQuery) {
 	if q.TokenBudget == 0 {
 		q.TokenBudget = recall.DefaultTokenBudget
 	}
-	n, err := out.Encoding.Count(out.Text)
-	r.noError(err)
+	n := must.Get(out.Encoding.Count(out.Text))(r.t)
 	if out.Tokens != n || n > q.TokenBudget {
 		r.t.Errorf("says %d tokens of %d, has %d", out.Tokens, q.TokenBudget, n)
 	}
@@ -121,8 +118,7 @@ func TestContextRendering(t *testing.T) {
 			r.noError(os.MkdirAll(filepath.Dir(path), 0o750))
 			r.noError(os.WriteFile(path, []byte(b.String()), 0o600))
 		}
-		want, err := os.ReadFile(path)
-		r.noError(err)
+		want := must.Get(os.ReadFile(path))(t)
 		if b.String() != string(want) {
 			t.Errorf("%s differs. Got:\n%s", path, b.String())
 		}
@@ -152,10 +148,7 @@ func TestContextOfNothing(t *testing.T) {
 
 func kindIs(t *testing.T, k memory.Kind) filter.Expr {
 	t.Helper()
-	expr, err := filter.Parse(fmt.Appendf(nil, `{"field":"kind","op":"eq","value":%q}`, k))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expr := must.Get(filter.Parse(fmt.Appendf(nil, `{"field":"kind","op":"eq","value":%q}`, k)))(t)
 	return expr
 }
 
@@ -166,13 +159,10 @@ func TestContextCitesVersions(t *testing.T) {
 		t.Helper()
 		c := r.collection("versions")
 		id := r.add(c, "The ferry leaves at seven.")
-		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: new("The ferry leaves at nine.")}, memory.Request{})
-		r.noError(err)
+		must.Get(r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: new("The ferry leaves at nine.")}, memory.Request{}))(t)
 		for at, want := range map[memory.Revision]string{1: "seven", 2: "nine"} {
-			v, err := r.recall.Open(t.Context(), r.all, c.ID.String(), &at, 0)
-			r.noError(err)
-			out, err := r.recall.Context(t.Context(), r.all, v, recall.ContextQuery{Text: "ferry"})
-			r.noError(err)
+			v := must.Get(r.recall.Open(t.Context(), r.all, c.ID.String(), &at, 0))(t)
+			out := must.Get(r.recall.Context(t.Context(), r.all, v, recall.ContextQuery{Text: "ferry"}))(t)
 			if !strings.Contains(out.Text, want) || !reflect.DeepEqual(out.Citations, []recall.Citation{{Note: id, Revision: at}}) || out.Revision != at {
 				t.Errorf("at %d: %+v", at, out)
 			}
@@ -228,8 +218,7 @@ func TestContextCounts(t *testing.T) {
 			shown, left = left, shown
 		}
 		for id, want := range map[uuid.UUID]int64{shown: 2, left: 0} {
-			n, err := r.recall.Get(t.Context(), r.all, r.view(c), id, false)
-			r.noError(err)
+			n := must.Get(r.recall.Get(t.Context(), r.all, r.view(c), id, false))(t)
 			if n.Usage.AccessCount != want || want > 0 && !n.Usage.LastAccess.Equal(r.clock()) {
 				t.Errorf("%+v, want %d", n.Usage, want)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // repeated returns a batch of n equal queries.
@@ -85,10 +86,7 @@ func TestCostOfAQuery(t *testing.T) {
 // The text of what a batch finds is bounded together.
 func TestBatchText(t *testing.T) {
 	t.Parallel()
-	b, err := NewBatch(repeated(2, Query{Text: "a"}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(NewBatch(repeated(2, Query{Text: "a"})))(t)
 	found := &Result{Hits: []Hit{{Note: &NoteView{Note: memory.Note{Content: strings.Repeat("x", memory.MaxContentBytes)}}}, {}}}
 	n := 0
 	for ; b.Found(found) == nil; n++ {

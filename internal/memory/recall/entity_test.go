@@ -8,6 +8,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Mem0's ranking raises a note that is linked to an entity of the query, the less the more notes are
@@ -37,8 +38,7 @@ func TestMem0Ranking(t *testing.T) {
 	}
 	links := []notes.LinkInput{{Target: other, Relation: "likes", Attributes: map[string]any{"sources": []any{likes.String()}}}}
 	put := func() {
-		_, err := r.notes.PutLinks(t.Context(), r.all, c.ID.String(), entity, links, memory.Request{})
-		r.noError(err)
+		must.Get(r.notes.PutLinks(t.Context(), r.all, c.ID.String(), entity, links, memory.Request{}))(t)
 	}
 	put()
 	boost := func() float64 {

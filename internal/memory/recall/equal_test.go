@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // words are few, so that notes share them, and in two scripts.
@@ -33,7 +34,7 @@ type change struct {
 // applyChanges writes changes, each in a changeset of its own. It skips changes to notes that do not exist.
 func (r *fixture) applyChanges(t *rapid.T, c memory.Collection, changes []change) {
 	for _, x := range changes {
-		_, err := r.store.Write(context.Background(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) error {
+		must.Get(r.store.Write(context.Background(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseImport}, func(ctx context.Context, tx memory.Tx) error {
 			visible, err := tx.Notes(ctx, []uuid.UUID{x.note.ID}, memory.ReadOptions{})
 			if err != nil {
 				return err
@@ -53,10 +54,7 @@ func (r *fixture) applyChanges(t *rapid.T, c memory.Collection, changes []change
 			}
 			_, err = tx.Put(ctx, x.note)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	}
 }
 
@@ -78,10 +76,7 @@ func (r *fixture) drawChanges(t *rapid.T, ids []uuid.UUID, n int) []change {
 		default:
 			note := memory.Note{ID: id, Content: drawSentence(t), Tags: rapid.SliceOfN(rapid.SampledFrom(words), 0, 2).Draw(t, "tags")}
 			if rapid.IntRange(0, 5).Draw(t, "vector") > 0 {
-				v, err := r.embedder.Embed(context.Background(), r.all, []string{memory.EmbedText(&note)})
-				if err != nil {
-					t.Fatal(err)
-				}
+				v := must.Get(r.embedder.Embed(context.Background(), r.all, []string{memory.EmbedText(&note)}))(t)
 				note.Vector = v[0].Vector
 			}
 			out[i] = change{note: note}
@@ -92,16 +87,10 @@ func (r *fixture) drawChanges(t *rapid.T, ids []uuid.UUID, n int) []change {
 
 // renderAnswers returns what a set of queries finds, as text.
 func (r *fixture) renderAnswers(t *rapid.T, c memory.Collection, at *memory.Revision, queries []recall.Query) []string {
-	v, err := r.recall.Open(context.Background(), r.all, c.ID.String(), at, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(r.recall.Open(context.Background(), r.all, c.ID.String(), at, 0))(t)
 	out := make([]string, len(queries))
 	for i, q := range queries {
-		found, err := r.recall.Search(context.Background(), r.all, v, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(r.recall.Search(context.Background(), r.all, v, q))(t)
 		var b strings.Builder
 		fmt.Fprintf(&b, "%s k=%d x=%d: ", q.Mode, q.K, q.ExpandLinks)
 		for _, h := range found.Hits {
@@ -117,10 +106,7 @@ func forkRanksLikeCopy(t *testing.T, r *fixture) {
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
 		round++
-		made, err := r.collections.Create(context.Background(), r.all, notes.CollectionInput{Name: fmt.Sprintf("base-%d", round), Policy: memory.PolicyNone}, memory.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must.Get(r.collections.Create(context.Background(), r.all, notes.CollectionInput{Name: fmt.Sprintf("base-%d", round), Policy: memory.PolicyNone}, memory.Request{}))(t)
 		base := made.Collection
 		ids := make([]uuid.UUID, 12)
 		for i := range ids {
@@ -142,10 +128,7 @@ func forkRanksLikeCopy(t *testing.T, r *fixture) {
 			}
 		}
 		before := r.renderAnswers(t, base, nil, queries)
-		v, err := r.recall.Open(context.Background(), r.all, base.ID.String(), nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(r.recall.Open(context.Background(), r.all, base.ID.String(), nil, 0))(t)
 		at := v.At
 		fork, copied := r.fork(base, nil), r.copyOf(base, nil)
 		inner := r.fork(fork, nil)

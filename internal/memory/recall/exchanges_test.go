@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // countingStore counts the notes that are read by their versions.
@@ -30,7 +31,7 @@ func (c *countingStore) Versions(ctx context.Context, s tenant.Scope, v memory.V
 // addExchanges adds exchanges of a question and its answer.
 func (r *fixture) addExchanges(c memory.Collection, n int, question string) {
 	r.t.Helper()
-	_, err := r.store.Write(r.t.Context(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(r.store.Write(r.t.Context(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 		for i := range n {
 			turn := uuid.NewString()
 			for k, role := range []memory.Role{memory.RoleUser, memory.RoleAssistant} {
@@ -48,8 +49,7 @@ func (r *fixture) addExchanges(c memory.Collection, n int, question string) {
 			}
 		}
 		return nil
-	})
-	r.noError(err)
+	}))(r.t)
 }
 
 // TestExchangesReadWhatTheyShow: a search that recalls whole exchanges reads the notes that it shows and no others, however many
@@ -58,12 +58,10 @@ func TestExchangesReadWhatTheyShow(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
 	counted := &countingStore{Reader: r.store}
-	judge, err := policy.NewJudge()
-	r.noError(err)
-	r.recall, err = recall.New(recall.Deps{
+	judge := must.Get(policy.NewJudge())(t)
+	r.recall = must.Get(recall.New(recall.Deps{
 		Store: counted, Embedders: r.embedder, Model: r.model, Judge: judge, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.clock,
-	}, recall.Config{})
-	r.noError(err)
+	}, recall.Config{}))(t)
 	for _, size := range []int{10, 300} {
 		c := r.addWithReading(fmt.Sprint("talk", size), memory.Reading{Kinds: []memory.Kind{memory.KindMessage}, PieceChars: 1000})
 		r.addExchanges(c, size, "Where is the ferry")

@@ -25,6 +25,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // fixture is a tenant with a new store and the services on it.
@@ -123,8 +124,7 @@ func openOn(t *testing.T, cfg recall.Config, engine func(memory.Clock) (store.St
 	r := &fixture{t: t, embedder: &embedder{}, model: &model{}, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
 	r.reopen = func() (store.Store, error) { return engine(r.clock) }
 	r.openStore()
-	made, err := r.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active})
-	r.noError(err)
+	made := must.Get(r.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active}))(t)
 	r.tenant = made.ID
 	r.all = grant.Scope(r.tenant, uuid.Nil, "test", tenant.AllPermissions()...)
 	r.start(cfg)
@@ -145,27 +145,19 @@ func (r *fixture) advance(d time.Duration) {
 }
 
 func (r *fixture) openStore() {
-	var err error
-	r.store, err = r.reopen()
-	r.noError(err)
+	r.store = must.Get(r.reopen())(r.t)
 }
 
 func (r *fixture) start(cfg recall.Config) {
 	r.t.Helper()
 	policies := memory.NewPolicySet(policy.NewNone(), configuredPolicy{})
-	var err error
-	r.notes, err = notes.New(notes.Deps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, notes.Config{})
-	r.noError(err)
-	r.collections, err = notes.NewCollections(notes.CollectionsDeps{
+	r.notes = must.Get(notes.New(notes.Deps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, notes.Config{}))(r.t)
+	r.collections = must.Get(notes.NewCollections(notes.CollectionsDeps{
 		Store: r.store, Agents: r.store, Embedders: r.embedder, Policies: policies, Clock: r.clock,
-	})
-	r.noError(err)
-	r.clones, err = clone.New(clone.Deps{Store: r.store, Agents: r.store, Clock: r.clock}, clone.Config{BatchSize: 10})
-	r.noError(err)
-	judge, err := policy.NewJudge()
-	r.noError(err)
-	r.recall, err = recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Model: r.model, Judge: judge, Policies: policies, Clock: r.clock}, cfg)
-	r.noError(err)
+	}))(r.t)
+	r.clones = must.Get(clone.New(clone.Deps{Store: r.store, Agents: r.store, Clock: r.clock}, clone.Config{BatchSize: 10}))(r.t)
+	judge := must.Get(policy.NewJudge())(r.t)
+	r.recall = must.Get(recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Model: r.model, Judge: judge, Policies: policies, Clock: r.clock}, cfg))(r.t)
 }
 
 func (r *fixture) noError(err error) {
@@ -184,15 +176,13 @@ func (r *fixture) wantFault(err error, code fault.Code) {
 
 func (r *fixture) collection(name string) memory.Collection {
 	r.t.Helper()
-	v, err := r.collections.Create(r.t.Context(), r.all, notes.CollectionInput{Name: name, Policy: memory.PolicyNone}, memory.Request{})
-	r.noError(err)
+	v := must.Get(r.collections.Create(r.t.Context(), r.all, notes.CollectionInput{Name: name, Policy: memory.PolicyNone}, memory.Request{}))(r.t)
 	return v.Collection
 }
 
 func (r *fixture) add(c memory.Collection, content string, tags ...string) uuid.UUID {
 	r.t.Helper()
-	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{Content: content, Tags: tags}, memory.Request{})
-	r.noError(err)
+	w := must.Get(r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{Content: content, Tags: tags}, memory.Request{}))(r.t)
 	return w.Note.ID
 }
 
@@ -202,21 +192,18 @@ func (r *fixture) link(c memory.Collection, from uuid.UUID, to ...uuid.UUID) {
 	for _, id := range to {
 		in = append(in, notes.LinkInput{Target: id})
 	}
-	_, err := r.notes.PutLinks(r.t.Context(), r.all, c.ID.String(), from, in, memory.Request{})
-	r.noError(err)
+	must.Get(r.notes.PutLinks(r.t.Context(), r.all, c.ID.String(), from, in, memory.Request{}))(r.t)
 }
 
 func (r *fixture) view(c memory.Collection) memory.View {
 	r.t.Helper()
-	v, err := r.recall.Open(r.t.Context(), r.all, c.ID.String(), nil, 0)
-	r.noError(err)
+	v := must.Get(r.recall.Open(r.t.Context(), r.all, c.ID.String(), nil, 0))(r.t)
 	return v
 }
 
 func (r *fixture) search(c memory.Collection, q recall.Query) recall.Result {
 	r.t.Helper()
-	out, err := r.recall.Search(r.t.Context(), r.all, r.view(c), q)
-	r.noError(err)
+	out := must.Get(r.recall.Search(r.t.Context(), r.all, r.view(c), q))(r.t)
 	return out
 }
 
@@ -232,15 +219,13 @@ func hitIDs(out recall.Result) []uuid.UUID {
 // fork and copied clone a collection.
 func (r *fixture) fork(c memory.Collection, at *memory.Revision) memory.Collection {
 	r.t.Helper()
-	out, err := r.clones.Clone(r.t.Context(), r.all, c.ID.String(), clone.Input{AtRevision: at}, memory.Request{})
-	r.noError(err)
+	out := must.Get(r.clones.Clone(r.t.Context(), r.all, c.ID.String(), clone.Input{AtRevision: at}, memory.Request{}))(r.t)
 	return out.Collection
 }
 
 func (r *fixture) copyOf(c memory.Collection, at *memory.Revision) memory.Collection {
 	r.t.Helper()
-	out, err := r.clones.Clone(r.t.Context(), r.all, c.ID.String(), clone.Input{Mode: clone.Copy, AtRevision: at}, memory.Request{})
-	r.noError(err)
+	out := must.Get(r.clones.Clone(r.t.Context(), r.all, c.ID.String(), clone.Input{Mode: clone.Copy, AtRevision: at}, memory.Request{}))(r.t)
 	r.noError(r.clones.RunCopy(r.t.Context(), grant.Job(r.tenant, out.Job.ID), *out.Job, func(context.Context, memory.Progress) error { return nil }))
 	return out.Collection
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/graph"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // net is a graph as a policy stores it: entities, edges, and the notes that state the edges.
@@ -34,7 +35,7 @@ var graphic = memory.Reading{Kinds: []memory.Kind{memory.KindFact, memory.KindKn
 func (n *net) addEdges(edges ...string) (facts []uuid.UUID) {
 	n.t.Helper()
 	now := memory.Instant(n.clock())
-	_, err := n.store.Write(n.t.Context(), n.all, n.c.ID, memory.WriteOptions{Cause: memory.CauseExtract}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(n.store.Write(n.t.Context(), n.all, n.c.ID, memory.WriteOptions{Cause: memory.CauseExtract}, func(ctx context.Context, tx memory.Tx) error {
 		facts = nil
 		put := func(note memory.Note) (memory.Note, error) {
 			note.State, note.Context, note.OccurredAt = memory.StateEvolved, memory.DefaultContext, now
@@ -84,8 +85,7 @@ func (n *net) addEdges(edges ...string) (facts []uuid.UUID) {
 			}
 		}
 		return nil
-	})
-	n.noError(err)
+	}))(n.t)
 	return facts
 }
 
@@ -156,14 +156,13 @@ func TestGraphSearchSelf(t *testing.T) {
 		n.addEdges("Nora|likes|tea", "Bob|likes|jazz")
 		tell := func(name string, role memory.Role) {
 			t.Helper()
-			_, err := n.store.Write(t.Context(), n.all, n.c.ID, memory.WriteOptions{Cause: memory.CauseExtract}, func(ctx context.Context, tx memory.Tx) error {
+			must.Get(n.store.Write(t.Context(), n.all, n.c.ID, memory.WriteOptions{Cause: memory.CauseExtract}, func(ctx context.Context, tx memory.Tx) error {
 				_, err := tx.Put(ctx, memory.Note{
 					Kind: memory.KindFact, Content: "Something that " + name + " said.", State: memory.StateEvolved, Context: memory.DefaultContext,
 					OccurredAt: memory.Instant(n.clock()), Attributes: map[string]any{memory.AttrName: name, memory.AttrRole: string(role)},
 				})
 				return err
-			})
-			n.noError(err)
+			}))(t)
 		}
 		asked := recall.Query{Text: "What do I like?", K: 10}
 		if got, _ := n.searchGraph(asked); len(got) != 0 {
@@ -203,8 +202,7 @@ func pagesOfFactsAreStable(t *testing.T, r *fixture) {
 	all := func(c memory.Collection, q recall.FactsQuery) (out []recall.Fact) {
 		t.Helper()
 		for {
-			page, err := r.recall.Facts(t.Context(), r.all, r.view(c), q)
-			r.noError(err)
+			page := must.Get(r.recall.Facts(t.Context(), r.all, r.view(c), q))(t)
 			out = append(out, page.Items...)
 			if q.After = page.Next; q.After == "" {
 				return out
@@ -226,12 +224,9 @@ func pagesOfFactsAreStable(t *testing.T, r *fixture) {
 	}
 	fork := r.fork(n.c, nil)
 	before := r.view(n.c)
-	_, err := r.notes.Delete(t.Context(), r.all, n.c.ID.String(), facts[5], memory.Request{})
-	r.noError(err)
-	triple, err := r.store.ListNotes(t.Context(), r.all, r.view(n.c), memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}, Limit: 1})
-	r.noError(err)
-	_, err = r.notes.Delete(t.Context(), r.all, n.c.ID.String(), triple[0].ID, memory.Request{})
-	r.noError(err)
+	must.Get(r.notes.Delete(t.Context(), r.all, n.c.ID.String(), facts[5], memory.Request{}))(t)
+	triple := must.Get(r.store.ListNotes(t.Context(), r.all, r.view(n.c), memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}, Limit: 1}))(t)
+	must.Get(r.notes.Delete(t.Context(), r.all, n.c.ID.String(), triple[0].ID, memory.Request{}))(t)
 	if got := all(n.c, recall.FactsQuery{}); len(got) != 118 {
 		t.Errorf("%d edges after a fact and a triple were deleted", len(got))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // damagedStore cannot read the notes of some layers.
@@ -44,15 +45,12 @@ func TestC301DamagedLayer(t *testing.T) {
 			items[layer] = r.addAt(c, kind, "2026-03-02 09:30", "The ferry of the "+layer+" layer.", nil)
 		}
 		damaged := &damagedStore{Reader: r.store, unreadable: map[uuid.UUID]bool{}}
-		var err error
-		r.recall, err = recall.New(recall.Deps{Store: damaged, Embedders: r.embedder, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.clock}, recall.Config{})
-		r.noError(err)
+		r.recall = must.Get(recall.New(recall.Deps{Store: damaged, Embedders: r.embedder, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.clock}, recall.Config{}))(t)
 		t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 		q := recall.LayersQuery{Text: "ferry"}
 		for layer, item := range items {
 			damaged.unreadable = map[uuid.UUID]bool{item: true}
-			apart, err := r.recall.Layers(t.Context(), r.all, r.view(c), q)
-			r.noError(err)
+			apart := must.Get(r.recall.Layers(t.Context(), r.all, r.view(c), q))(t)
 			combined, result, err := r.recall.CombinedLayers(t.Context(), r.all, r.view(c), q)
 			r.noError(err)
 			for _, degraded := range []string{apart.Degraded, result.Degraded} {
@@ -88,8 +86,7 @@ func TestC301DamagedLayer(t *testing.T) {
 			t.Error("all layers failed, and the recall did not")
 		}
 		damaged.unreadable = nil
-		whole, err := r.recall.Layers(t.Context(), r.all, r.view(c), q)
-		r.noError(err)
+		whole := must.Get(r.recall.Layers(t.Context(), r.all, r.view(c), q))(t)
 		if len(whole.Layers) != 3 || whole.Degraded != "" {
 			t.Errorf("%+v", whole)
 		}

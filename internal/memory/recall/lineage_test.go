@@ -10,6 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The store and the index compare numbers of any size in the same way.
@@ -26,10 +27,8 @@ func TestBigNumbersInFilters_C060(t *testing.T) {
 	}
 	for _, op := range []string{"eq", "ne", "gt", "gte", "lt", "lte"} {
 		for _, n := range []string{"9007199254740992", "9007199254740993", "-9007199254740993"} {
-			e, err := filter.Parse([]byte(`{"field":"attributes.n","op":"` + op + `","value":` + n + `}`))
-			r.noError(err)
-			listed, err := r.store.ListNotes(t.Context(), r.all, r.view(c), memory.NoteQuery{Filter: e, Limit: 100})
-			r.noError(err)
+			e := must.Get(filter.Parse([]byte(`{"field":"attributes.n","op":"` + op + `","value":` + n + `}`)))(t)
+			listed := must.Get(r.store.ListNotes(t.Context(), r.all, r.view(c), memory.NoteQuery{Filter: e, Limit: 100}))(t)
 			hits := r.search(c, recall.Query{Text: "number", K: 50, Filter: e}).Hits
 			if len(listed) != len(hits) {
 				t.Errorf("%s %s: %d listed, %d found", op, n, len(listed), len(hits))
@@ -52,8 +51,7 @@ func TestSearchBesideFlattening(t *testing.T) {
 		old := r.view(c)
 		check := func(what string, v memory.View, want []string) {
 			t.Helper()
-			out, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: "kiln", K: 50, Mode: recall.Lexical})
-			r.noError(err)
+			out := must.Get(r.recall.Search(t.Context(), r.all, v, recall.Query{Text: "kiln", K: 50, Mode: recall.Lexical}))(t)
 			got := hitsInOrder(out)
 			slices.Sort(got)
 			if !slices.Equal(got, want) {

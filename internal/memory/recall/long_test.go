@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C066: a fork without writes ranks as its base did, a fork with writes as a copy with the same
@@ -41,9 +42,8 @@ func TestEightLayersMadeIndependent(t *testing.T) {
 	for depth := 1; depth < memory.MaxLineage; depth++ {
 		c := r.fork(chain[depth-1], nil)
 		chain = append(chain, c)
-		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), ids[depth], notes.NotePatch{Content: new(fmt.Sprintf("inherited and changed in layer%d", depth))}, memory.Request{})
-		r.noError(err)
-		_, err = r.notes.Delete(t.Context(), r.all, c.ID.String(), ids[11-depth%4], memory.Request{})
+		must.Get(r.notes.Patch(t.Context(), r.all, c.ID.String(), ids[depth], notes.NotePatch{Content: new(fmt.Sprintf("inherited and changed in layer%d", depth))}, memory.Request{}))(t)
+		_, err := r.notes.Delete(t.Context(), r.all, c.ID.String(), ids[11-depth%4], memory.Request{})
 		if depth <= 4 {
 			r.noError(err)
 		} else if !fault.Is(err, fault.NotFound) {
@@ -60,11 +60,9 @@ func TestEightLayersMadeIndependent(t *testing.T) {
 	picture := func() (out []string) {
 		head := r.view(last).At
 		for rev := memory.Revision(1); rev <= head; rev++ {
-			v, err := r.recall.Open(t.Context(), r.all, last.ID.String(), &rev, 0)
-			r.noError(err)
+			v := must.Get(r.recall.Open(t.Context(), r.all, last.ID.String(), &rev, 0))(t)
 			for _, q := range []string{"inherited", "own layer3", "word3 changed"} {
-				got, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: q, K: 50, ExpandLinks: 1, Internal: true})
-				r.noError(err)
+				got := must.Get(r.recall.Search(t.Context(), r.all, v, recall.Query{Text: q, K: 50, ExpandLinks: 1, Internal: true}))(t)
 				line := []string{fmt.Sprint(rev, q)}
 				for _, h := range got.Hits {
 					line = append(line, fmt.Sprintf("[%s %d %.9f %v %q %d %v]", h.ID, h.Note.From, h.Score, h.Sources, h.Note.Content, h.Note.Usage.AccessCount, len(h.Note.Links)))
@@ -73,8 +71,7 @@ func TestEightLayersMadeIndependent(t *testing.T) {
 			}
 		}
 		for _, id := range ids {
-			past, err := r.store.History(t.Context(), r.all, r.view(last), id, 0, 100)
-			r.noError(err)
+			past := must.Get(r.store.History(t.Context(), r.all, r.view(last), id, 0, 100))(t)
 			for _, h := range past {
 				out = append(out, fmt.Sprint(id, h.Note.From, h.Note.Deleted, h.Note.Content, h.Changeset.Revision, h.Changeset.Cause, h.Changeset.At))
 			}
@@ -142,10 +139,8 @@ func TestUnionRanksAsOne(t *testing.T) {
 					}
 				}
 			}
-			whole, err := r.recall.Context(t.Context(), r.all, one, recall.ContextQuery{Text: "frost and seeds", TokenBudget: 300})
-			r.noError(err)
-			parts, err := r.recall.Context(t.Context(), r.all, r.openAll(divided["by topic"]...), recall.ContextQuery{Text: "frost and seeds", TokenBudget: 300})
-			r.noError(err)
+			whole := must.Get(r.recall.Context(t.Context(), r.all, one, recall.ContextQuery{Text: "frost and seeds", TokenBudget: 300}))(t)
+			parts := must.Get(r.recall.Context(t.Context(), r.all, r.openAll(divided["by topic"]...), recall.ContextQuery{Text: "frost and seeds", TokenBudget: 300}))(t)
 			if parts.Text != whole.Text || whole.Text == "" {
 				t.Errorf("the context of the parts is\n%s\nof the whole\n%s", parts.Text, whole.Text)
 			}

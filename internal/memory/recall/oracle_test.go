@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The exact scan of the store is the oracle of the index. Over random vectors, some of them equal,
@@ -30,10 +31,7 @@ func storeAndIndexRankAlike(t *testing.T, r *fixture) {
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
 		round++
-		made, err := r.collections.Create(context.Background(), r.all, notes.CollectionInput{Name: fmt.Sprintf("base-%d", round), Policy: memory.PolicyNone}, memory.Request{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must.Get(r.collections.Create(context.Background(), r.all, notes.CollectionInput{Name: fmt.Sprintf("base-%d", round), Policy: memory.PolicyNone}, memory.Request{}))(t)
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		pool := make([][]float32, 6)
 		for i := range pool {
@@ -60,10 +58,7 @@ func storeAndIndexRankAlike(t *testing.T, r *fixture) {
 			write(lineage[0], 5, "later")
 		}
 		for _, c := range lineage {
-			head, err := r.recall.Open(context.Background(), r.all, c.ID.String(), nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			head := must.Get(r.recall.Open(context.Background(), r.all, c.ID.String(), nil, 0))(t)
 			past := memory.Revision(rapid.Int64Range(0, int64(head.At)).Draw(t, "at"))
 			for _, at := range []memory.Revision{head.At, past} {
 				v, err := r.recall.Open(context.Background(), r.all, c.ID.String(), &at, 0)
@@ -90,10 +85,7 @@ func storeAndIndexRankAlike(t *testing.T, r *fixture) {
 func (r *fixture) checkSameRanking(t *rapid.T, v memory.View, q memory.NearestQuery) {
 	ask := func(limit int) []memory.Nearest {
 		q.Limit = limit
-		found, err := r.store.Nearest(context.Background(), r.all, v, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(r.store.Nearest(context.Background(), r.all, v, q))(t)
 		return found
 	}
 	limit := q.Limit
@@ -102,10 +94,7 @@ func (r *fixture) checkSameRanking(t *rapid.T, v memory.View, q memory.NearestQu
 		score[n.Note] = n.Score
 	}
 	want := ask(limit)
-	got, err := r.recall.Nearest(context.Background(), r.all, v, memory.NearestQuery{Vector: q.Vector, Filter: q.Filter, Limit: limit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(r.recall.Nearest(context.Background(), r.all, v, memory.NearestQuery{Vector: q.Vector, Filter: q.Filter, Limit: limit}))(t)
 	if len(got) != len(want) {
 		t.Fatalf("at %d: the index finds %d, the store %d", v.At, len(got), len(want))
 	}

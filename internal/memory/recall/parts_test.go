@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // linkStore answers queries for links only once several are under way, or refuses those of some notes.
@@ -62,8 +63,7 @@ func bookSearch(r *fixture) (c memory.Collection, sessions, pages []uuid.UUID, f
 	fact = add(memory.KindFact, "Ada takes the ferry.")
 	add(memory.KindFact, "Ada cooks.")
 	put := func(from uuid.UUID, links ...notes.LinkInput) {
-		_, err := r.notes.PutLinks(r.t.Context(), r.all, c.ID.String(), from, links, memory.Request{})
-		r.noError(err)
+		must.Get(r.notes.PutLinks(r.t.Context(), r.all, c.ID.String(), from, links, memory.Request{}))(r.t)
 	}
 	put(sessions[0], append(linkInputs("page", pages[0], pages[1], pages[2]), linkInputs("other", pages[3])...)...)
 	put(sessions[1], linkInputs("page", pages[3])...)
@@ -118,8 +118,7 @@ func TestPartsSearchAtOnceAndFailAlone(t *testing.T) {
 	c, sessions, pages, fact := bookSearch(r)
 	links := &linkStore{Reader: r.store, want: 2, all: make(chan struct{})}
 	var err error
-	r.recall, err = recall.New(recall.Deps{Store: links, Embedders: r.embedder, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.clock}, recall.Config{})
-	r.noError(err)
+	r.recall = must.Get(recall.New(recall.Deps{Store: links, Embedders: r.embedder, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.clock}, recall.Config{}))(t)
 	t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 	// It would not return if one part waited for the other.
 	wantOnly(t, hitIDs(r.search(c, recall.Query{Text: "ferry", Bare: true})), pages[0], pages[1], pages[4], fact)

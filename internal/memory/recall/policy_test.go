@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // configuredPolicy is a policy that stores notes as they are, and whose config holds the reading.
@@ -36,8 +37,7 @@ func (r *fixture) addWithReading(name string, rd memory.Reading) memory.Collecti
 	r.t.Helper()
 	config, err := json.Marshal(rd) //nolint:musttag // only this test reads it
 	r.noError(err)
-	v, err := r.collections.Create(r.t.Context(), r.all, notes.CollectionInput{Name: name, Policy: "bookish", PolicyConfig: config}, memory.Request{})
-	r.noError(err)
+	v := must.Get(r.collections.Create(r.t.Context(), r.all, notes.CollectionInput{Name: name, Policy: "bookish", PolicyConfig: config}, memory.Request{}))(r.t)
 	return v.Collection
 }
 
@@ -122,9 +122,7 @@ func TestUsageIsReadForCandidates(t *testing.T) {
 	onEngines(t, func(t *testing.T, r *fixture) {
 		t.Helper()
 		counted := &usageStore{Reader: r.store}
-		var err error
-		r.recall, err = recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{})
-		r.noError(err)
+		r.recall = must.Get(recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{}))(t)
 		t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 		c := r.collection("mixed")
 		var facts []uuid.UUID

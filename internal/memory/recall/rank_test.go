@@ -11,15 +11,15 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // addTurn adds a turn of a conversation.
 func (r *fixture) addTurn(c memory.Collection, at time.Time, content string, attributes map[string]any) memory.Note {
 	r.t.Helper()
-	w, err := r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{
+	w := must.Get(r.notes.Add(r.t.Context(), r.all, c.ID.String(), notes.NewNote{
 		Content: content, Kind: memory.KindMessage, OccurredAt: &at, Attributes: attributes,
-	}, memory.Request{})
-	r.noError(err)
+	}, memory.Request{}))(r.t)
 	return w.Note
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C056: a note is read by id with its links; an unknown id is not found.
@@ -26,25 +27,22 @@ func TestGetListHistory(t *testing.T) {
 	}
 	r.link(c, ids[0], ids[1], ids[2])
 	v := r.view(c)
-	n, err := r.recall.Get(t.Context(), r.all, v, ids[0], false)
-	r.noError(err)
+	n := must.Get(r.recall.Get(t.Context(), r.all, v, ids[0], false))(t)
 	if len(n.Links) != 2 || n.Usage.Strength != 1 || n.Vector != nil {
 		t.Errorf("got %+v", n)
 	}
-	n, err = r.recall.Get(t.Context(), r.all, v, ids[1], true)
-	r.noError(err)
+	n = must.Get(r.recall.Get(t.Context(), r.all, v, ids[1], true))(t)
 	if len(n.Links) != 0 || len(n.Vector) != 384 {
 		t.Errorf("got %+v", n)
 	}
-	_, err = r.recall.Get(t.Context(), r.all, v, uuid.New(), false)
+	_, err := r.recall.Get(t.Context(), r.all, v, uuid.New(), false)
 	r.wantFault(err, fault.NotFound)
 
 	// A page shows the view's revision, also while others write.
 	var listed []uuid.UUID
 	q := recall.ListQuery{Limit: 3}
 	for {
-		page, err := r.recall.List(t.Context(), r.all, v, q)
-		r.noError(err)
+		page := must.Get(r.recall.List(t.Context(), r.all, v, q))(t)
 		for _, item := range page.Items {
 			listed = append(listed, item.ID)
 		}
@@ -58,21 +56,18 @@ func TestGetListHistory(t *testing.T) {
 	}
 	_, err = r.recall.List(t.Context(), r.all, v, recall.ListQuery{Limit: 201})
 	r.wantFault(err, fault.Invalid)
-	page, err := r.recall.List(t.Context(), r.all, v, recall.ListQuery{Kinds: []memory.Kind{memory.KindFact}})
-	r.noError(err)
+	page := must.Get(r.recall.List(t.Context(), r.all, v, recall.ListQuery{Kinds: []memory.Kind{memory.KindFact}}))(t)
 	if len(page.Items) != 0 {
 		t.Error("kinds do not narrow")
 	}
 
 	for i := range 4 {
-		_, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), ids[3], notes.NotePatch{Content: new(fmt.Sprintf("changed %d", i))}, memory.Request{})
-		r.noError(err)
+		must.Get(r.notes.Patch(t.Context(), r.all, c.ID.String(), ids[3], notes.NotePatch{Content: new(fmt.Sprintf("changed %d", i))}, memory.Request{}))(t)
 	}
 	v = r.view(c)
 	var contents []string
 	for before := memory.Revision(0); ; {
-		h, err := r.recall.History(t.Context(), r.all, v, ids[3], before, 2)
-		r.noError(err)
+		h := must.Get(r.recall.History(t.Context(), r.all, v, ids[3], before, 2))(t)
 		for _, e := range h.Items {
 			contents = append(contents, e.Note.Content)
 		}
@@ -108,8 +103,7 @@ func TestGraphFollowsLinksToItsDepth(t *testing.T) {
 	v := r.view(c)
 	graph := func(q recall.GraphQuery) (recall.Graph, map[uuid.UUID]int) {
 		t.Helper()
-		g, err := r.recall.Graph(t.Context(), r.all, v, q)
-		r.noError(err)
+		g := must.Get(r.recall.Graph(t.Context(), r.all, v, q))(t)
 		d := map[uuid.UUID]int{}
 		for _, n := range g.Nodes {
 			if n.Distance != nil {

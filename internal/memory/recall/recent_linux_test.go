@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/snapshot"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A search leaves only the files of indexes that were searched last in the memory of the process.
@@ -23,13 +24,11 @@ func TestRecentIndexesStay(t *testing.T) {
 	r.ask(first, others, nil)
 	r.noError(first.Stop(context.Background()))
 
-	files, err := snapshot.Open(dir)
-	r.noError(err)
+	files := must.Get(snapshot.Open(dir))(t)
 	files.RecentBytes = 1
 	second, w := r.over(files, recall.Config{})
 	mapped := func() (n int) {
-		raw, err := os.ReadFile("/proc/self/smaps")
-		r.noError(err)
+		raw := must.Get(os.ReadFile("/proc/self/smaps"))(t)
 		inside := false
 		for line := range strings.Lines(string(raw)) {
 			f := strings.Fields(line)

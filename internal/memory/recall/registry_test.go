@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // watchedStore is a store that counts reads, and can block reads of the log.
@@ -90,9 +91,7 @@ func (w *watchedStore) Log(ctx context.Context, s tenant.Scope, v memory.View, l
 func (r *fixture) watch(cfg recall.Config) *watchedStore {
 	r.t.Helper()
 	w := &watchedStore{Reader: r.store}
-	var err error
-	r.recall, err = recall.New(recall.Deps{Store: w, Embedders: r.embedder, Clock: r.clock}, cfg)
-	r.noError(err)
+	r.recall = must.Get(recall.New(recall.Deps{Store: w, Embedders: r.embedder, Clock: r.clock}, cfg))(r.t)
 	r.t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 	return w
 }
@@ -251,8 +250,7 @@ func TestRestart(t *testing.T) {
 func TestEphemeralUnderWriters(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
-	v, err := r.collections.Create(t.Context(), r.all, notes.CollectionInput{Name: "brief", Policy: memory.PolicyNone, Ephemeral: true}, memory.Request{})
-	r.noError(err)
+	v := must.Get(r.collections.Create(t.Context(), r.all, notes.CollectionInput{Name: "brief", Policy: memory.PolicyNone, Ephemeral: true}, memory.Request{}))(t)
 	c, other := v.Collection, r.collection("other")
 	r.add(other, "marker elsewhere")
 	var group sync.WaitGroup
@@ -273,7 +271,7 @@ func TestEphemeralUnderWriters(t *testing.T) {
 		t.Errorf("%d of 60", len(out.Hits))
 	}
 	r.noError(r.clones.Expire(t.Context(), r.all, memory.Due{Tenant: r.tenant, Collection: c.ID}, r.clock()))
-	_, err = r.recall.Open(t.Context(), r.all, "brief", nil, 0)
+	_, err := r.recall.Open(t.Context(), r.all, "brief", nil, 0)
 	r.wantFault(err, fault.NotFound)
 	if out := r.search(other, recall.Query{Text: "marker elsewhere"}); len(out.Hits) != 1 {
 		t.Error("another collection changed")
@@ -297,8 +295,7 @@ func TestIndexFollowsLineage(t *testing.T) {
 		t.Fatalf("%d hits", len(before.Hits))
 	}
 	// Each step is searched before the next one.
-	made, err := r.clones.Clone(t.Context(), r.all, f.ID.String(), clone.Input{Mode: clone.Copy, BatchSize: 10}, memory.Request{})
-	r.noError(err)
+	made := must.Get(r.clones.Clone(t.Context(), r.all, f.ID.String(), clone.Input{Mode: clone.Copy, BatchSize: 10}, memory.Request{}))(t)
 	var seen []int
 	r.noError(r.clones.RunCopy(t.Context(), r.all, *made.Job, func(context.Context, memory.Progress) error {
 		seen = append(seen, len(r.search(made.Collection, q).Hits))
@@ -323,10 +320,7 @@ func TestFlushing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &memoryStore{flushed: make(chan []memory.UsageDelta, 1)}
-		r, err := recall.New(recall.Deps{Store: s, Embedders: &embedder{}}, recall.Config{FlushEvery: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(recall.New(recall.Deps{Store: s, Embedders: &embedder{}}, recall.Config{FlushEvery: time.Minute}))(t)
 		r.Start()
 		r.Start()
 		// Nothing is counted, so nothing is written at any time.
@@ -361,9 +355,7 @@ func TestFlushReachesTheStore(t *testing.T) {
 	c := r.collection("things")
 	id := r.add(c, "counted")
 	s := &signalingStore{Reader: r.store, wrote: make(chan struct{}, 1)}
-	var err error
-	r.recall, err = recall.New(recall.Deps{Store: s, Embedders: r.embedder, Clock: r.clock}, recall.Config{FlushEvery: time.Millisecond})
-	r.noError(err)
+	r.recall = must.Get(recall.New(recall.Deps{Store: s, Embedders: r.embedder, Clock: r.clock}, recall.Config{FlushEvery: time.Millisecond}))(t)
 	r.recall.Start()
 	r.search(c, recall.Query{Text: "counted"})
 	select {
@@ -371,8 +363,7 @@ func TestFlushReachesTheStore(t *testing.T) {
 	case <-t.Context().Done():
 		t.Fatal("never written")
 	}
-	u, err := r.store.Usage(t.Context(), r.all, r.view(c), []uuid.UUID{id})
-	r.noError(err)
+	u := must.Get(r.store.Usage(t.Context(), r.all, r.view(c), []uuid.UUID{id}))(t)
 	if u[id].AccessCount != 1 {
 		t.Errorf("usage is %+v", u[id])
 	}
@@ -397,9 +388,7 @@ func TestCounterForgets(t *testing.T) {
 	r := open(t, recall.Config{})
 	c := r.collection("things")
 	id := r.add(c, "roses in the garden")
-	if _, err := r.recall.Get(t.Context(), r.all, r.view(c), id, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.recall.Get(t.Context(), r.all, r.view(c), id, false))(t)
 	r.search(c, recall.Query{Text: "roses"})
 	if n := r.recall.Books(); n != 1 {
 		t.Errorf("%d books are open", n)
@@ -410,8 +399,7 @@ func TestCounterForgets(t *testing.T) {
 		t.Errorf("%d books are open", n)
 	}
 	r.search(c, recall.Query{Text: "roses"})
-	n, err := r.recall.Get(t.Context(), r.all, r.view(c), id, false)
-	r.noError(err)
+	n := must.Get(r.recall.Get(t.Context(), r.all, r.view(c), id, false))(t)
 	if n.Usage.AccessCount != 2 {
 		t.Errorf("%d accesses", n.Usage.AccessCount)
 	}
@@ -439,8 +427,7 @@ func TestCounterUnderFlushes(t *testing.T) {
 	}
 	all.Wait()
 	r.noError(r.recall.Flush(t.Context()))
-	n, err := r.recall.Get(t.Context(), r.all, r.view(c), id, false)
-	r.noError(err)
+	n := must.Get(r.recall.Get(t.Context(), r.all, r.view(c), id, false))(t)
 	if n.Usage.AccessCount != 200 {
 		t.Errorf("%d accesses", n.Usage.AccessCount)
 	}
@@ -451,8 +438,7 @@ func TestCounterUnderFlushes(t *testing.T) {
 func TestCompaction(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{CompactFrom: 20})
-	plain, err := recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, recall.Config{CompactFrom: 1 << 30})
-	r.noError(err)
+	plain := must.Get(recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, recall.Config{CompactFrom: 1 << 30}))(t)
 	c := r.collection("things")
 	var ids []uuid.UUID
 	for i := range 10 {
@@ -463,22 +449,18 @@ func TestCompaction(t *testing.T) {
 	var middle memory.Revision
 	for round := range 40 {
 		for i, id := range ids[:5] {
-			w, err := r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: new(fmt.Sprintf("note %d says round%d", i, round))}, memory.Request{})
-			r.noError(err)
+			w := must.Get(r.notes.Patch(t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: new(fmt.Sprintf("note %d says round%d", i, round))}, memory.Request{}))(t)
 			if round == 15 && i == 2 {
 				middle = w.Revision
 			}
 		}
 		r.search(c, recall.Query{Text: "note says"})
 	}
-	_, err = r.notes.Delete(t.Context(), r.all, c.ID.String(), ids[9], memory.Request{})
-	r.noError(err)
+	must.Get(r.notes.Delete(t.Context(), r.all, c.ID.String(), ids[9], memory.Request{}))(t)
 	same := func(v memory.View, text string) int {
 		t.Helper()
-		got, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: text, K: 50})
-		r.noError(err)
-		want, err := plain.Search(t.Context(), r.all, v, recall.Query{Text: text, K: 50})
-		r.noError(err)
+		got := must.Get(r.recall.Search(t.Context(), r.all, v, recall.Query{Text: text, K: 50}))(t)
+		want := must.Get(plain.Search(t.Context(), r.all, v, recall.Query{Text: text, K: 50}))(t)
 		if !slices.Equal(hitIDs(got), hitIDs(want)) {
 			t.Errorf("at %d, %q: %v, want %v", v.At, text, hitIDs(got), hitIDs(want))
 		}
@@ -490,8 +472,7 @@ func TestCompaction(t *testing.T) {
 		return len(got.Hits)
 	}
 	at := func(c memory.Collection, rev memory.Revision) memory.View {
-		v, err := r.recall.Open(t.Context(), r.all, c.ID.String(), &rev, 0)
-		r.noError(err)
+		v := must.Get(r.recall.Open(t.Context(), r.all, c.ID.String(), &rev, 0))(t)
 		return v
 	}
 	for range 2 {

@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Vectors that only compare spellings get little weight beside words.
@@ -76,8 +77,7 @@ func TestSearch(t *testing.T) {
 		t.Errorf("%d hits", len(out.Hits))
 	}
 	// The vector of a note finds the note.
-	n, err := r.recall.Get(t.Context(), r.all, r.view(c), out.Hits[0].ID, true)
-	r.noError(err)
+	n := must.Get(r.recall.Get(t.Context(), r.all, r.view(c), out.Hits[0].ID, true))(t)
 	near := r.search(c, recall.Query{Vector: n.Vector, K: 1, Embedding: true})
 	if near.Hits[0].ID != n.ID || near.Hits[0].Score < 0.999 || len(near.Hits[0].Note.Vector) != 384 || near.Mode != recall.Vector && near.Mode != "" {
 		t.Errorf("nearest is %+v", near.Hits[0])
@@ -157,10 +157,7 @@ func TestExpandLinks(t *testing.T) {
 
 func parseFilter(t *testing.T, s string) filter.Expr {
 	t.Helper()
-	e, err := filter.Parse([]byte(s))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(filter.Parse([]byte(s)))(t)
 	return e
 }
 
@@ -178,8 +175,7 @@ func TestEmptyAndBatch(t *testing.T) {
 	v := r.view(c)
 	b := r.add(c, "boats and barges")
 	for text, want := range map[string][]uuid.UUID{"apples": {a}, "boats": nil} {
-		out, err := r.recall.Search(t.Context(), r.all, v, recall.Query{Text: text, Mode: recall.Lexical})
-		r.noError(err)
+		out := must.Get(r.recall.Search(t.Context(), r.all, v, recall.Query{Text: text, Mode: recall.Lexical}))(t)
 		if !slices.Equal(hitIDs(out), want) && len(want)+len(out.Hits) > 0 {
 			t.Errorf("%s: %v", text, hitIDs(out))
 		}
@@ -348,25 +344,19 @@ func TestScoreBudgetFilterAndTime(t *testing.T) {
 		t.Errorf("filter: %v", got)
 	}
 	// C058, C057: deletions and changes are visible immediately, and the past with as_of.
-	_, err := r.notes.Delete(t.Context(), r.all, c.ID.String(), a, memory.Request{})
-	r.noError(err)
-	_, err = r.notes.Patch(t.Context(), r.all, c.ID.String(), b, notes.NotePatch{Content: new("eleven twelve")}, memory.Request{})
-	r.noError(err)
+	must.Get(r.notes.Delete(t.Context(), r.all, c.ID.String(), a, memory.Request{}))(t)
+	must.Get(r.notes.Patch(t.Context(), r.all, c.ID.String(), b, notes.NotePatch{Content: new("eleven twelve")}, memory.Request{}))(t)
 	if got := hitIDs(r.search(c, recall.Query{Text: "one two three", Mode: recall.Lexical})); len(got) != 0 {
 		t.Errorf("still found: %v", got)
 	}
-	then, err := r.recall.Open(t.Context(), r.all, c.ID.String(), new(memory.Revision(2)), 0)
-	r.noError(err)
-	past, err := r.recall.Search(t.Context(), r.all, then, recall.Query{Text: "one two three", Mode: recall.Lexical})
-	r.noError(err)
+	then := must.Get(r.recall.Open(t.Context(), r.all, c.ID.String(), new(memory.Revision(2)), 0))(t)
+	past := must.Get(r.recall.Search(t.Context(), r.all, then, recall.Query{Text: "one two three", Mode: recall.Lexical}))(t)
 	if len(past.Hits) != 2 || past.Revision != 2 || past.Hits[0].Note.Content == "eleven twelve" {
 		t.Errorf("as of 2: %+v", past)
 	}
-	_, err = r.recall.Open(t.Context(), r.all, c.ID.String(), nil, 4)
-	r.noError(err)
-	fast, err := recall.New(recall.Deps{Store: r.store, Embedders: r.embedder}, recall.Config{MinRevisionWait: 30 * time.Millisecond})
-	r.noError(err)
-	_, err = fast.Open(t.Context(), r.all, c.ID.String(), nil, 5)
+	must.Get(r.recall.Open(t.Context(), r.all, c.ID.String(), nil, 4))(t)
+	fast := must.Get(recall.New(recall.Deps{Store: r.store, Embedders: r.embedder}, recall.Config{MinRevisionWait: 30 * time.Millisecond}))(t)
+	_, err := fast.Open(t.Context(), r.all, c.ID.String(), nil, 5)
 	r.wantFault(err, fault.Invalid)
 }
 
@@ -378,8 +368,7 @@ func TestSearchesCountEachHitOnce(t *testing.T) {
 	c := r.collection("things")
 	a, b := r.add(c, "counted words"), r.add(c, "other matters")
 	usage := func(c memory.Collection, id uuid.UUID) memory.Usage {
-		n, err := r.recall.Get(t.Context(), r.all, r.view(c), id, false)
-		r.noError(err)
+		n := must.Get(r.recall.Get(t.Context(), r.all, r.view(c), id, false))(t)
 		return n.Usage
 	}
 	r.advance(time.Hour)
@@ -397,10 +386,8 @@ func TestSearchesCountEachHitOnce(t *testing.T) {
 	}
 	q.Internal = true
 	r.search(c, q)
-	vectors, err := r.embedder.Embed(t.Context(), r.all, []string{q.Text})
-	r.noError(err)
-	near, err := r.recall.Nearest(t.Context(), r.all, r.view(c), memory.NearestQuery{Vector: vectors[0].Vector, Limit: 2})
-	r.noError(err)
+	vectors := must.Get(r.embedder.Embed(t.Context(), r.all, []string{q.Text}))(t)
+	near := must.Get(r.recall.Nearest(t.Context(), r.all, r.view(c), memory.NearestQuery{Vector: vectors[0].Vector, Limit: 2}))(t)
 	if len(near) != 2 {
 		t.Errorf("nearest are %+v", near)
 	}

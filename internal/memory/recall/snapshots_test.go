@@ -25,14 +25,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // process starts a service that keeps its indexes in a directory, as a new process does. The store counts
 // what it reads.
 func (r *fixture) process(dir string, cfg recall.Config) (*recall.Service, *watchedStore) {
 	r.t.Helper()
-	files, err := snapshot.Open(dir)
-	r.noError(err)
+	files := must.Get(snapshot.Open(dir))(r.t)
 	return r.over(files, cfg)
 }
 
@@ -40,22 +40,19 @@ func (r *fixture) process(dir string, cfg recall.Config) (*recall.Service, *watc
 func (r *fixture) over(files *snapshot.Dir, cfg recall.Config) (*recall.Service, *watchedStore) {
 	r.t.Helper()
 	w := &watchedStore{Reader: r.store}
-	service, err := recall.New(recall.Deps{
+	service := must.Get(recall.New(recall.Deps{
 		Store: w, Embedders: r.embedder, Clock: r.clock, Snapshots: files,
 		Reach: func(id uuid.UUID) tenant.Scope { return grant.Scope(id, uuid.Nil, "test", tenant.AllPermissions()...) },
-	}, cfg)
-	r.noError(err)
+	}, cfg))(r.t)
 	return service, w
 }
 
 // ask returns all that a search by a service shows.
 func (r *fixture) ask(service *recall.Service, c memory.Collection, at *memory.Revision) (out []string) {
 	r.t.Helper()
-	v, err := service.Open(r.t.Context(), r.all, c.ID.String(), at, 0)
-	r.noError(err)
+	v := must.Get(service.Open(r.t.Context(), r.all, c.ID.String(), at, 0))(r.t)
 	for _, text := range []string{"note 7 about tides", "rivers in winter", "what is new?"} {
-		found, err := service.Search(r.t.Context(), r.all, v, recall.Query{Text: text, K: 30, Explain: true, Internal: true})
-		r.noError(err)
+		found := must.Get(service.Search(r.t.Context(), r.all, v, recall.Query{Text: text, K: 30, Explain: true, Internal: true}))(r.t)
 		for _, h := range found.Hits {
 			out = append(out, fmt.Sprintf("%s %d %v %v %q %+v", h.ID, h.Note.From, h.Score, h.Sources, h.Note.Content, *h.Explain))
 		}
@@ -73,15 +70,12 @@ func (r *fixture) same(what string, got, want []string) {
 // filesBelow returns the files below a directory.
 func filesBelow(t *testing.T, dir string) (out []string) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			out = append(out, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return out
 }
 
@@ -100,8 +94,7 @@ func (r *fixture) filled(name string, n int) (memory.Collection, []uuid.UUID) {
 
 func (r *fixture) change(c memory.Collection, id uuid.UUID, content string) {
 	r.t.Helper()
-	_, err := r.notes.Patch(r.t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: &content}, memory.Request{})
-	r.noError(err)
+	must.Get(r.notes.Patch(r.t.Context(), r.all, c.ID.String(), id, notes.NotePatch{Content: &content}, memory.Request{}))(r.t)
 }
 
 func (r *fixture) remove(c memory.Collection, id uuid.UUID) error {
@@ -155,16 +148,14 @@ func TestUnusableSnapshots(t *testing.T) {
 	r.ask(service, c, nil)
 	r.noError(service.Stop(context.Background()))
 	path := filesBelow(t, dir)[0]
-	good, err := os.ReadFile(path)
-	r.noError(err)
+	good := must.Get(os.ReadFile(path))(t)
 	service, _ = r.process(dir, recall.Config{})
 	r.ask(service, other, nil)
 	r.noError(service.Stop(context.Background()))
 	foreign := good
 	for _, p := range filesBelow(t, dir) {
 		if p != path {
-			foreign, err = os.ReadFile(p)
-			r.noError(err)
+			foreign = must.Get(os.ReadFile(p))(t)
 		}
 	}
 	damaged := append([]byte{}, good...)
@@ -367,36 +358,30 @@ func TestWhoUsesASnapshot(t *testing.T) {
 	dir := t.TempDir()
 	agents := map[string]tenant.Agent{}
 	for _, name := range []string{"ada", "bob"} {
-		a, err := r.store.EnsureAgent(t.Context(), r.all, name)
-		r.noError(err)
+		a := must.Get(r.store.EnsureAgent(t.Context(), r.all, name))(t)
 		agents[name] = a
 	}
-	made, err := r.collections.Create(t.Context(), r.all, notes.CollectionInput{Name: "private", Policy: memory.PolicyNone, Agent: "ada"}, memory.Request{})
-	r.noError(err)
+	made := must.Get(r.collections.Create(t.Context(), r.all, notes.CollectionInput{Name: "private", Policy: memory.PolicyNone, Agent: "ada"}, memory.Request{}))(t)
 	base := made.Collection
 	for i := range 80 {
 		r.add(base, fmt.Sprintf("note %d about tides and rivers", i))
 	}
-	cloned, err := r.clones.Clone(t.Context(), r.all, base.ID.String(), clone.Input{Agent: "bob"}, memory.Request{})
-	r.noError(err)
+	cloned := must.Get(r.clones.Clone(t.Context(), r.all, base.ID.String(), clone.Input{Agent: "bob"}, memory.Request{}))(t)
 	first, _ := r.process(dir, recall.Config{})
 	r.ask(first, base, nil)
 	r.noError(first.Stop(context.Background()))
 
 	second, w := r.process(dir, recall.Config{})
 	bob := grant.Scope(r.tenant, agents["bob"].ID, "bob", tenant.AllPermissions()...)
-	v, err := second.Open(t.Context(), bob, cloned.Collection.ID.String(), nil, 0)
-	r.noError(err)
+	v := must.Get(second.Open(t.Context(), bob, cloned.Collection.ID.String(), nil, 0))(t)
 	if _, err := second.Open(t.Context(), bob, base.ID.String(), nil, 0); !fault.Is(err, fault.NotFound) {
 		t.Errorf("bob reaches the base: %v", err)
 	}
-	found, err := second.Search(t.Context(), bob, v, recall.Query{Text: "note 7 about tides", Internal: true})
-	r.noError(err)
+	found := must.Get(second.Search(t.Context(), bob, v, recall.Query{Text: "note 7 about tides", Internal: true}))(t)
 	if len(found.Hits) == 0 || w.rows.Load() != 0 {
 		t.Errorf("%d hits, %d rows of the log were read", len(found.Hits), w.rows.Load())
 	}
-	baseView, err := second.Open(t.Context(), r.all, base.ID.String(), nil, 0)
-	r.noError(err)
+	baseView := must.Get(second.Open(t.Context(), r.all, base.ID.String(), nil, 0))(t)
 	r.noError(second.Rebuild(t.Context(), r.all, baseView))
 	if w.rows.Load() < 80 {
 		t.Errorf("the rebuild read %d rows of the log", w.rows.Load())
@@ -492,16 +477,13 @@ func TestUsageOfAList(t *testing.T) {
 		ids = append(ids, r.add(c, fmt.Sprint("thing word", i)))
 	}
 	counted := &usageStore{Reader: r.store}
-	var err error
-	r.recall, err = recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{KeepUsage: time.Minute})
-	r.noError(err)
+	r.recall = must.Get(recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{KeepUsage: time.Minute}))(t)
 	t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 	r.noError(r.store.AddUsage(t.Context(), r.all, r.view(c), []memory.UsageDelta{{Note: ids[7], Accesses: 2, LastAccess: r.clock()}}))
 	want := func(what string, of []uuid.UUID, asked int, accesses map[int]int64) {
 		t.Helper()
 		counted.asked = nil
-		used, err := r.recall.Used(t.Context(), r.all, r.view(c), of)
-		r.noError(err)
+		used := must.Get(r.recall.Used(t.Context(), r.all, r.view(c), of))(t)
 		maps.DeleteFunc(used, func(_ uuid.UUID, u memory.Usage) bool { return u.AccessCount == 0 })
 		if len(counted.asked) != asked || len(used) != len(accesses) {
 			t.Errorf("%s: the use of %d notes was read, want %d; used were %v", what, len(counted.asked), asked, used)
@@ -536,14 +518,11 @@ func TestUsageIsKept(t *testing.T) {
 	c := r.collection("things")
 	id := r.add(c, "roses in the garden")
 	counted := &usageStore{Reader: r.store}
-	var err error
-	r.recall, err = recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{})
-	r.noError(err)
+	r.recall = must.Get(recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{}))(t)
 	t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 	want := func(what string, accesses int64, strength float64, reads int) {
 		t.Helper()
-		n, err := r.recall.Get(t.Context(), r.all, r.view(c), id, false)
-		r.noError(err)
+		n := must.Get(r.recall.Get(t.Context(), r.all, r.view(c), id, false))(t)
 		if n.Usage.AccessCount != accesses || n.Usage.Strength != strength || counted.reads != reads {
 			t.Errorf("%s: %+v after %d reads, want %d, %v after %d", what, n.Usage, counted.reads, accesses, strength, reads)
 		}
@@ -557,40 +536,34 @@ func TestUsageIsKept(t *testing.T) {
 	r.search(c, recall.Query{Text: "roses"})
 	want("searched again", 6, 1, 2) // one is not written yet
 	// By another process.
-	_, err = r.store.Write(t.Context(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(r.store.Write(t.Context(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 		return tx.SetUsage(ctx, id, memory.Usage{AccessCount: 7, Strength: 3})
-	})
-	r.noError(err)
+	}))(t)
 	want("set by another process", 6, 1, 2)
 	r.advance(flushInterval)
 	want("an interval later", 8, 3, 3)
 	// By this one.
-	_, err = r.store.Write(t.Context(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(r.store.Write(t.Context(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 		return tx.SetUsage(ctx, id, memory.Usage{AccessCount: 9, Strength: 4})
-	})
-	r.noError(err)
+	}))(t)
 	r.recall.ForgetUsage(c.ID)
 	want("set by this process", 10, 4, 4)
 
 	// A fork has the counts of its base, which is in use, too.
-	kept, err := recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{KeepUsage: time.Hour})
-	r.noError(err)
+	kept := must.Get(recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{KeepUsage: time.Hour}))(t)
 	t.Cleanup(func() { r.noError(kept.Stop(context.Background())) })
 	r.recall = kept
 	fork := r.fork(c, nil)
 	for _, c := range []memory.Collection{c, fork} {
 		r.search(c, recall.Query{Text: "roses"}) // the book of the collection begins
-		_, err = kept.Get(t.Context(), r.all, r.view(c), id, false)
-		r.noError(err)
+		must.Get(kept.Get(t.Context(), r.all, r.view(c), id, false))(t)
 	}
-	_, err = r.store.Write(t.Context(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(r.store.Write(t.Context(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 		return tx.SetUsage(ctx, id, memory.Usage{AccessCount: 20, Strength: 8})
-	})
-	r.noError(err)
+	}))(t)
 	r.advance(flushInterval)
 	for c, strength := range map[*memory.Collection]float64{&c: 4, &fork: 8} {
-		n, err := kept.Get(t.Context(), r.all, r.view(*c), id, false)
-		r.noError(err)
+		n := must.Get(kept.Get(t.Context(), r.all, r.view(*c), id, false))(t)
 		if n.Usage.Strength != strength {
 			t.Errorf("%s: strength %v, want %v", c.Name, n.Usage.Strength, strength)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // spoken is a note of the space that the tests of unions divide.
@@ -57,10 +58,9 @@ func (r *fixture) divide(space []spoken, part func(int, *spoken) string) []strin
 			known[name] = r.collection(name).ID
 			names = append(names, name)
 		}
-		_, err := r.notes.Add(r.t.Context(), r.all, known[name].String(), notes.NewNote{
+		must.Get(r.notes.Add(r.t.Context(), r.all, known[name].String(), notes.NewNote{
 			Content: s.content, OccurredAt: &s.at, OnDuplicate: memory.DuplicateKeep, Attributes: map[string]any{"speaker": s.speaker, "session": s.session},
-		}, memory.Request{})
-		r.noError(err)
+		}, memory.Request{}))(r.t)
 	}
 	return names
 }
@@ -71,8 +71,7 @@ func TestUnionOfThePast(t *testing.T) {
 	onEngines(t, func(t *testing.T, r *fixture) {
 		t.Helper()
 		parts := r.divide(spokenSpace()[:60], func(i int, _ *spoken) string { return fmt.Sprint("part-", i/25) })
-		first, err := r.collections.Get(t.Context(), r.all, parts[0])
-		r.noError(err)
+		first := must.Get(r.collections.Get(t.Context(), r.all, parts[0]))(t)
 		all := append(slices.Clone(parts[1:]), r.fork(first.Collection, nil).ID.String())
 		before := r.openAll(all...)
 		heads := map[string]memory.Revision{}
@@ -82,20 +81,16 @@ func TestUnionOfThePast(t *testing.T) {
 		q := recall.Query{Text: "Where did Nora leave the tandem?", K: 50}
 		want := contentsOf(r.hitsOf(before, q))
 		for _, name := range all {
-			_, err := r.notes.Add(r.t.Context(), r.all, name, notes.NewNote{Content: "Nora sold the tandem.", OnDuplicate: memory.DuplicateKeep}, memory.Request{})
-			r.noError(err)
+			must.Get(r.notes.Add(r.t.Context(), r.all, name, notes.NewNote{Content: "Nora sold the tandem.", OnDuplicate: memory.DuplicateKeep}, memory.Request{}))(t)
 		}
-		list, err := r.store.ListNotes(t.Context(), r.all, before.Of[0], memory.NoteQuery{Limit: 5})
-		r.noError(err)
+		list := must.Get(r.store.ListNotes(t.Context(), r.all, before.Of[0], memory.NoteQuery{Limit: 5}))(t)
 		for i := range list {
-			_, err := r.notes.Delete(t.Context(), r.all, all[0], list[i].ID, memory.Request{})
-			r.noError(err)
+			must.Get(r.notes.Delete(t.Context(), r.all, all[0], list[i].ID, memory.Request{}))(t)
 		}
 		if now := contentsOf(r.hitsOf(r.openAll(all...), q)); slices.Equal(now, want) {
 			t.Fatal("nothing was written since")
 		}
-		past, err := r.recall.OpenAll(t.Context(), r.all, all, func(ref string) (*memory.Revision, error) { return new(heads[ref]), nil })
-		r.noError(err)
+		past := must.Get(r.recall.OpenAll(t.Context(), r.all, all, func(ref string) (*memory.Revision, error) { return new(heads[ref]), nil }))(t)
 		if got := contentsOf(r.hitsOf(past, q)); !slices.Equal(got, want) {
 			t.Errorf("of the past: %q, want %q", got, want)
 		}
@@ -116,15 +111,13 @@ func contentsOf(r recall.Result) (out []string) {
 
 func (r *fixture) openAll(refs ...string) memory.View {
 	r.t.Helper()
-	v, err := r.recall.OpenAll(r.t.Context(), r.all, refs, nil)
-	r.noError(err)
+	v := must.Get(r.recall.OpenAll(r.t.Context(), r.all, refs, nil))(r.t)
 	return v
 }
 
 func (r *fixture) hitsOf(v memory.View, q recall.Query) recall.Result {
 	r.t.Helper()
-	found, err := r.recall.Search(r.t.Context(), r.all, v, q)
-	r.noError(err)
+	found := must.Get(r.recall.Search(r.t.Context(), r.all, v, q))(r.t)
 	return found
 }
 
@@ -140,8 +133,7 @@ func TestUnionOfLineages(t *testing.T) {
 		other := r.collection("other")
 		r.add(other, "The island has no ferry in winter.")
 		fork := r.fork(base, nil)
-		_, err := r.notes.Patch(t.Context(), r.all, fork.Name, stays, notes.NotePatch{Content: new("The harbor is open in a storm.")}, memory.Request{})
-		r.noError(err)
+		must.Get(r.notes.Patch(t.Context(), r.all, fork.Name, stays, notes.NotePatch{Content: new("The harbor is open in a storm.")}, memory.Request{}))(t)
 		r.add(base, "The ferry is blue.")
 		for _, c := range []struct {
 			refs []string
@@ -174,14 +166,13 @@ func TestUnionRefused(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
 	r.collection("a")
-	_, err := r.collections.Create(t.Context(), r.all, notes.CollectionInput{Name: "b", Policy: "bookish"}, memory.Request{})
-	r.noError(err)
+	must.Get(r.collections.Create(t.Context(), r.all, notes.CollectionInput{Name: "b", Policy: "bookish"}, memory.Request{}))(t)
 	for want, refs := range map[fault.Code][]string{
 		fault.Conflict: {"a", "b"}, fault.NotFound: {"a", "none"}, fault.Invalid: make([]string, memory.MaxUnion+1),
 	} {
 		_, err := r.recall.OpenAll(t.Context(), r.all, refs, nil)
 		r.wantFault(err, want)
 	}
-	_, err = r.recall.OpenAll(t.Context(), r.all, nil, nil)
+	_, err := r.recall.OpenAll(t.Context(), r.all, nil, nil)
 	r.wantFault(err, fault.Invalid)
 }

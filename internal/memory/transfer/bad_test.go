@@ -18,15 +18,14 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // put writes a file and returns where it is.
 func put(t *testing.T, name string, content []byte) string {
 	t.Helper()
 	at := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(at, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(at, content, 0o600))
 	return at
 }
 
@@ -36,26 +35,16 @@ func packed(t *testing.T, files ...string) string {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
 	for i := 0; i < len(files); i += 2 {
-		f, err := w.CreateHeader(&zip.FileHeader{Name: files[i], Method: zip.Deflate, Modified: now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(f, files[i+1]); err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(w.CreateHeader(&zip.FileHeader{Name: files[i], Method: zip.Deflate, Modified: now}))(t)
+		must.Get(io.WriteString(f, files[i+1]))(t)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return put(t, "export.zip", out.Bytes())
 }
 
 func fixture(t *testing.T, name string) []byte {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join("testdata", name)))(t)
 	return raw
 }
 
@@ -69,10 +58,7 @@ func TestOtherFormatsAreRefused(t *testing.T) {
 	for _, source := range sources {
 		for _, format := range Formats() {
 			said, r, err := translate(t, source, Options{Format: format})
-			s, openErr := Open(source)
-			if openErr != nil {
-				t.Fatal(openErr)
-			}
+			s := must.Get(Open(source))(t)
 			own, _ := s.formatOf(format)
 			is := own.detect(s)
 			s.Close()
@@ -99,10 +85,7 @@ func TestBrokenExportsAreRefused(t *testing.T) {
 			}
 		}
 	}
-	whole, err := os.ReadFile(packed(t, "conversations.json", string(fixture(t, "chatgpt/conversations.json"))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(packed(t, "conversations.json", string(fixture(t, "chatgpt/conversations.json")))))(t)
 	for name, raw := range map[string][]byte{
 		"one.json": []byte("["), "one.txt": {0}, "half.zip": whole[:len(whole)/2], "rows.json": []byte(`{"rows":[1]}`),
 		"table.csv": []byte("a,b\n1,2\n"), "deep.json": []byte(strings.Repeat("[", 1<<20)), "more.json": []byte(string(fixture(t, "claude/conversations.json")) + "]"),
@@ -134,9 +117,7 @@ func TestHostileZipsAreRefused(t *testing.T) {
 	}
 	// A link out of a folder is not followed.
 	dir := t.TempDir()
-	if err := os.Symlink(put(t, "secret.md", []byte("secret")), filepath.Join(dir, "a.md")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(put(t, "secret.md", []byte("secret")), filepath.Join(dir, "a.md")))
 	if lines, _, err := translate(t, dir, Options{}); err == nil {
 		t.Errorf("a link out of the folder: %s", lines)
 	}
@@ -146,18 +127,9 @@ func TestHostileZipsAreRefused(t *testing.T) {
 func TestEncodings(t *testing.T) {
 	t.Parallel()
 	const chat = "[13.03.26, 09:00:00] Zoë: Grüße aus Köln – ça va?\r\n[14.03.26, 09:00:00] Zoë: Ja\r\n"
-	little, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(chat)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bare, err := unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewEncoder().String(chat)
-	if err != nil {
-		t.Fatal(err)
-	}
-	latin, err := charmap.Windows1252.NewEncoder().String(chat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	little := must.Get(unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(chat))(t)
+	bare := must.Get(unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM).NewEncoder().String(chat))(t)
+	latin := must.Get(charmap.Windows1252.NewEncoder().String(chat))(t)
 	want, _, err := translate(t, put(t, "chat.txt", []byte(chat)), Options{})
 	if err != nil || !strings.Contains(want, "Grüße aus Köln – ça va?") {
 		t.Fatalf("%s %v", want, err)
@@ -260,10 +232,7 @@ func TestMessagesWithoutDatesAreReadOnce(t *testing.T) {
 		fmt.Fprintf(&b, "{\"role\":\"user\",\"content\":\"ok %d\"}\n", i%7)
 	}
 	at := put(t, "chat.jsonl", b.Bytes())
-	s, err := Open(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(at))(t)
 	defer s.Close()
 	ids := map[string]bool{}
 	r, err := Read(t.Context(), s, Options{Now: now}, func(l Line) error { ids[l.ID] = true; return nil })
@@ -282,9 +251,7 @@ func TestMessagesWithoutDatesAreReadOnce(t *testing.T) {
 func TestConstantMemory(t *testing.T) {
 	megabytes := 24
 	if text := os.Getenv("SLIPBOX_HISTORY_MB"); text != "" {
-		if _, err := fmt.Sscan(text, &megabytes); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscan(text, &megabytes))(t)
 	}
 	for name, item := range map[string]func(w io.Writer, i int){
 		"conversations.json": func(w io.Writer, i int) {
@@ -304,10 +271,7 @@ func TestConstantMemory(t *testing.T) {
 func constant(t *testing.T, name string, megabytes int, item func(w io.Writer, i int)) {
 	t.Helper()
 	at := put(t, name, nil)
-	f, err := os.Create(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(at))(t)
 	w, size, n := bufio.NewWriter(f), megabytes<<20, 0
 	if strings.HasSuffix(name, ".json") {
 		fmt.Fprint(w, "[")
@@ -318,22 +282,15 @@ func constant(t *testing.T, name string, megabytes int, item func(w io.Writer, i
 	if strings.HasSuffix(name, ".json") {
 		fmt.Fprint(w, `{"title":"end","mapping":{}}]`)
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Open(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Flush())
+	must.Do(t, f.Close())
+	s := must.Get(Open(at))(t)
 	runtime.GC()
 	var before, is runtime.MemStats
 	runtime.ReadMemStats(&before)
 	peak, read := uint64(0), 0
 	last := ""
-	_, err = Read(t.Context(), s, Options{Newest: true}, func(l Line) error {
+	_, err := Read(t.Context(), s, Options{Newest: true}, func(l Line) error {
 		if read++; read%500 == 0 {
 			runtime.GC()
 			runtime.ReadMemStats(&is)
@@ -364,9 +321,7 @@ func TestMessagesWithoutAKnownAuthorAreRefused(t *testing.T) {
 		`{"participants":["Tom"],"messages":[{"content":"Hello there."}]}`,
 		`[{"messages":[{"poster":"Tom","content":"Hello there."}]}]`,
 	} {
-		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(at, []byte(text), 0o600))
 		for _, format := range []string{"", "jsonl"} {
 			if out, _, err := translate(t, at, Options{Format: format}); err == nil {
 				t.Errorf("%s as %q is taken: %s", text, format, out)
@@ -388,9 +343,7 @@ func TestMessagesOfOtherPrograms(t *testing.T) {
 		`[{"sender":"Jürgen","timestamp":1700000000,"text":"Grüße"}]`,
 		`{"from":{"name":"Jürgen"},"created_at":"2023-11-14T22:13:20Z","content":"Grüße"}`,
 	} {
-		if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(at, []byte(text), 0o600))
 		out, report, err := translate(t, at, Options{})
 		if err != nil || report.Messages != 1 || report.Sessions != 1 || len(report.People) != 1 || report.People[0].Name != "Jürgen" ||
 			!strings.Contains(out, `"Grüße"`) || report.From[:4] != "2023" || report.Undated != 0 {

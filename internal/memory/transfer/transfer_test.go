@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -72,21 +74,13 @@ func TestFormats(t *testing.T) {
 			if err != nil || report.Format != format {
 				t.Fatalf("%s: %v", report.Format, err)
 			}
-			said, err := json.MarshalIndent(report, "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			said := must.Get(json.MarshalIndent(report, "", "  "))(t)
 			got := lines + string(said) + "\n"
 			golden := filepath.Join("testdata", tt.name+".golden")
 			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(golden, []byte(got), 0o600))
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(golden))(t)
 			if got != string(want) {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
@@ -104,10 +98,7 @@ func TestFormats(t *testing.T) {
 // Every format has a page, which the page about all of them links to. test/pages runs its commands on the fixture.
 func TestEveryFormatHasAPage(t *testing.T) {
 	t.Parallel()
-	index, err := os.ReadFile("../../../docs/history.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	index := must.Get(os.ReadFile("../../../docs/history.md"))(t)
 	for _, format := range Formats() {
 		page, err := os.ReadFile("../../../docs/history/" + format + ".md")
 		if err != nil || !bytes.Contains(page, []byte("```sh\nslipbox import ")) {
@@ -123,17 +114,12 @@ func TestEveryFormatHasAPage(t *testing.T) {
 func copied(t *testing.T, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), filepath.Base(from))
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
-	err := filepath.WalkDir(to, func(at string, _ os.DirEntry, err error) error {
+	must.Do(t, os.CopyFS(to, os.DirFS(from)))
+	must.Do(t, filepath.WalkDir(to, func(at string, _ os.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		return os.Chtimes(at, now.AddDate(0, 0, -1), now.AddDate(0, 0, -1))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return to
 }

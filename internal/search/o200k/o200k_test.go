@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/tiktoken-go/tokenizer/codec"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 var reference = sync.OnceValue(codec.NewO200kBase)
@@ -24,10 +26,7 @@ func same(t *testing.T, s string) {
 	if emptyLine.MatchString(s) {
 		return
 	}
-	want, err := reference().Count(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(reference().Count(s))(t)
 	if got, err := Count(s); err != nil || got != want {
 		t.Errorf("%d tokens (%v) in %q, want %d", got, err, s, want)
 	}
@@ -42,10 +41,7 @@ func TestCountOfFiles(t *testing.T) {
 			t.Errorf("%s: %v, %d files", pattern, err, len(files))
 		}
 		for _, name := range files {
-			content, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			content := must.Get(os.ReadFile(name))(t)
 			for line := range strings.Lines(string(content)) {
 				same(t, line)
 			}
@@ -112,18 +108,13 @@ func TestDamagedRanks(t *testing.T) {
 }
 
 func BenchmarkCount(b *testing.B) {
-	content, err := os.ReadFile("../../../docs/architecture.md")
-	if err != nil {
-		b.Fatal(err)
-	}
+	content := must.Get(os.ReadFile("../../../docs/architecture.md"))(b)
 	text := string(content)
 	for name, count := range map[string]func(string) (int, error){"own": Count, "reference": reference().Count} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				if _, err := count(text); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(count(text))(b)
 			}
 		})
 	}

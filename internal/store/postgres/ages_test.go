@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // tenantIn is a tenant with one collection, whose calls are traced.
@@ -31,16 +32,10 @@ type tenantIn struct {
 func newTenantIn(t *testing.T, b bench, name string) *tenantIn {
 	t.Helper()
 	sent := &statements{}
-	s, err := postgres.Open(t.Context(), postgres.Config{URL: b.db.URL, Connections: 4}, postgres.Deps{Tracer: sent})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(postgres.Open(t.Context(), postgres.Config{URL: b.db.URL, Connections: 4}, postgres.Deps{Tracer: sent}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	in := &tenantIn{bench: bench{Store: s, db: b.db}, sent: sent, serving: connect(t, b.db.URL)}
-	tn, err := s.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tn := must.Get(s.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: name}))(t)
 	direct(t, in.serving, "SELECT set_config('slipbox.tenant', $1, false), set_config('enable_seqscan', 'off', false)", tn.ID.String())
 	in.scope = grant.Scope(tn.ID, uuid.Nil, "test", tenant.AllPermissions()...)
 	in.collection = in.create(t, memory.Collection{Name: "c", Policy: "amem", Embedder: "hash", Dim: 384})
@@ -200,17 +195,12 @@ func (in *tenantIn) blocks(t *testing.T, call func(context.Context) error) (n in
 	in.sent.mu.Lock()
 	in.sent.seen = nil
 	in.sent.mu.Unlock()
-	if err := call(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, call(t.Context()))
 	for text, args := range in.sent.seen {
 		if !explains(text) || text[:6] == "INSERT" || strings.Contains(text, "strpos(") { // of values; texts that are searched
 			continue
 		}
-		tx, err := in.serving.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		tx := must.Get(in.serving.Begin(t.Context()))(t)
 		in.sent.set(t, tx, text)
 		var plans []struct {
 			Plan struct {
@@ -221,9 +211,7 @@ func (in *tenantIn) blocks(t *testing.T, call func(context.Context) error) (n in
 		if err := tx.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+text, args...).Scan(&plans); err != nil {
 			t.Fatal(err, text)
 		}
-		if err := tx.Rollback(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tx.Rollback(t.Context()))
 		read := plans[0].Plan.Hit + plans[0].Plan.Read
 		if n += read; read > 8*page {
 			t.Logf("%d pages: %s", read, text)

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // beside opens a store on the same database, as another process would, with a clock that is ahead
@@ -21,10 +22,7 @@ import (
 func (b bench) beside(tb testing.TB, ahead time.Duration) bench {
 	tb.Helper()
 	clock := func() time.Time { return time.Now().Add(ahead) }
-	s, err := postgres.Open(tb.Context(), postgres.Config{URL: b.db.URL, Connections: 8}, postgres.Deps{Clock: clock})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	s := must.Get(postgres.Open(tb.Context(), postgres.Config{URL: b.db.URL, Connections: 8}, postgres.Deps{Clock: clock}))(tb)
 	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			tb.Error(err)
@@ -37,10 +35,7 @@ func (b bench) beside(tb testing.TB, ahead time.Duration) bench {
 // owner connects as the owner, whom row-level security does not limit.
 func (b bench) owner(tb testing.TB) *pgx.Conn {
 	tb.Helper()
-	conn, err := pgx.Connect(tb.Context(), b.db.OwnerURL)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	conn := must.Get(pgx.Connect(tb.Context(), b.db.OwnerURL))(tb)
 	tb.Cleanup(func() {
 		if err := conn.Close(context.Background()); err != nil {
 			tb.Error(err)
@@ -51,9 +46,7 @@ func (b bench) owner(tb testing.TB) *pgx.Conn {
 
 func direct(tb testing.TB, conn *pgx.Conn, text string, args ...any) {
 	tb.Helper()
-	if _, err := conn.Exec(tb.Context(), text, args...); err != nil {
-		tb.Fatal(err)
-	}
+	must.Get(conn.Exec(tb.Context(), text, args...))(tb)
 }
 
 // together runs n goroutines and returns their errors.
@@ -83,13 +76,10 @@ func (b bench) enqueued(tb testing.TB, jobs ...memory.Job) []memory.Job {
 // put writes one note.
 func (b bench) put(tb testing.TB, collection uuid.UUID, n memory.Note) memory.Note {
 	tb.Helper()
-	_, err := b.Write(tb.Context(), b.scope, collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) (err error) {
+	must.Get(b.Write(tb.Context(), b.scope, collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) (err error) {
 		n, err = tx.Put(ctx, n)
 		return err
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}))(tb)
 	return n
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func openTraced(t *testing.T, tracer pgx.QueryTracer) storetest.Harness {
@@ -28,10 +29,7 @@ func open(mode string, tracer pgx.QueryTracer, at func(*testing.T, postgrestest.
 	return func(t *testing.T) storetest.Harness {
 		t.Helper()
 		clock := storetest.NewClock()
-		s, err := postgres.Open(t.Context(), postgres.Config{URL: at(t, postgrestest.New(t)), ExecMode: mode, Connections: 8, StatementTimeout: patient}, postgres.Deps{Clock: clock.Now, Tracer: tracer})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(postgres.Open(t.Context(), postgres.Config{URL: at(t, postgrestest.New(t)), ExecMode: mode, Connections: 8, StatementTimeout: patient}, postgres.Deps{Clock: clock.Now, Tracer: tracer}))(t)
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
 				t.Error(err)

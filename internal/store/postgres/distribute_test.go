@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // standIn has the functions of Citus that Distribute calls. They move nothing; they refuse what the documentation of Citus says
@@ -54,9 +55,7 @@ func distributed(t *testing.T) (postgrestest.Database, *pgx.Conn) {
 	db := postgrestest.New(t)
 	owner := connect(t, db.OwnerURL)
 	direct(t, owner, standIn)
-	if err := postgres.Distribute(t.Context(), db.OwnerURL); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, postgres.Distribute(t.Context(), db.OwnerURL))
 	return db, owner
 }
 
@@ -103,10 +102,7 @@ func TestDistributedConformance(t *testing.T) {
 		}
 		db, _ := distributed(t)
 		clock := storetest.NewClock()
-		s, err := postgres.Open(t.Context(), postgres.Config{URL: db.URL, Connections: 8, Distributed: true, StatementTimeout: patient}, postgres.Deps{Clock: clock.Now})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(postgres.Open(t.Context(), postgres.Config{URL: db.URL, Connections: 8, Distributed: true, StatementTimeout: patient}, postgres.Deps{Clock: clock.Now}))(t)
 		t.Cleanup(func() { _ = s.Close() })
 		return storetest.Harness{Store: s, Clock: clock}
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // bench is a store with a tenant and a collection.
@@ -55,21 +56,14 @@ func (t *tracer) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData
 func newBench(tb testing.TB) bench {
 	tb.Helper()
 	b := bench{trace: &tracer{}, db: postgrestest.New(tb)}
-	var err error
-	b.Store, err = postgres.Open(tb.Context(), postgres.Config{URL: b.db.URL, Connections: 40}, postgres.Deps{Tracer: b.trace})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	b.Store = must.Get(postgres.Open(tb.Context(), postgres.Config{URL: b.db.URL, Connections: 40}, postgres.Deps{Tracer: b.trace}))(tb)
 	tb.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			tb.Error(err)
 		}
 	})
 	ctx := tb.Context()
-	tn, err := b.CreateTenant(ctx, grant.Operator("test"), tenant.Tenant{Name: "t"})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	tn := must.Get(b.CreateTenant(ctx, grant.Operator("test"), tenant.Tenant{Name: "t"}))(tb)
 	b.scope = grant.Scope(tn.ID, uuid.Nil, "test", tenant.AllPermissions()...)
 	b.collection = b.create(tb, memory.Collection{Name: "c", Policy: "amem", Embedder: "hash", Dim: 384})
 	return b
@@ -77,19 +71,13 @@ func newBench(tb testing.TB) bench {
 
 func (b bench) create(tb testing.TB, c memory.Collection) uuid.UUID {
 	tb.Helper()
-	created, err := b.CreateCollection(tb.Context(), b.scope, memory.NewCollection{Collection: c})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	created := must.Get(b.CreateCollection(tb.Context(), b.scope, memory.NewCollection{Collection: c}))(tb)
 	return created.Collection.ID
 }
 
 func (b bench) open(tb testing.TB) memory.View {
 	tb.Helper()
-	v, err := b.OpenView(tb.Context(), b.scope, b.collection.String(), memory.At{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	v := must.Get(b.OpenView(tb.Context(), b.scope, b.collection.String(), memory.At{}))(tb)
 	return v
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 type closure = func(context.Context, memory.Tx) error
@@ -70,10 +71,7 @@ func (b bench) together(t *testing.T, first closure, rest ...func() *waiting) []
 
 func (b bench) contents(t *testing.T) []string {
 	t.Helper()
-	list, err := b.ListNotes(t.Context(), b.scope, b.open(t), memory.NoteQuery{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(b.ListNotes(t.Context(), b.scope, b.open(t), memory.NoteQuery{}))(t)
 	out := []string{}
 	for i := range list {
 		out = append(out, list[i].Content)
@@ -233,10 +231,7 @@ func TestLeavesWhileWaiting(t *testing.T) {
 func TestConnectionLost(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	admin, err := pgx.Connect(t.Context(), b.db.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := must.Get(pgx.Connect(t.Context(), b.db.URL))(t)
 	defer admin.Close(context.WithoutCancel(t.Context()))
 	w := b.start(t.Context(), func(ctx context.Context, tx memory.Tx) error {
 		if err := put("lost")(ctx, tx); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func answerKey(n int) *memory.Idempotency {
@@ -118,9 +119,7 @@ func TestSameKeyGivenUp(t *testing.T) {
 	owner := b.owner(t)
 	until(t, "the second request waits for the first", func() bool {
 		var n int
-		if err := owner.QueryRow(t.Context(), "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, owner.QueryRow(t.Context(), "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())").Scan(&n))
 		return n == 1
 	})
 	close(fail)
@@ -143,7 +142,7 @@ func TestManyKeysAtOnce(t *testing.T) {
 	collections := []uuid.UUID{b.collection, b.create(t, memory.Collection{Name: "other"})}
 	const keys = 12
 	var did [keys]atomic.Int64
-	err := together(4, func(i int) error {
+	must.Do(t, together(4, func(i int) error {
 		var mine []int
 		_, err := stores[i%2].Write(t.Context(), b.scope, collections[i/2], memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
 			mine = mine[:0]
@@ -171,10 +170,7 @@ func TestManyKeysAtOnce(t *testing.T) {
 			}
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	for n := range did {
 		if did[n].Load() != 1 {
 			t.Errorf("key %d was answered %d times", n, did[n].Load())

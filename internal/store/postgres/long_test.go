@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestConformance runs the suite of every engine, and explains what it sends. Among its cases: C001 (each add is a note of its
@@ -85,9 +86,7 @@ func TestMigrate(t *testing.T) {
 	says(t, postgres.Migrate(ctx, db.OwnerURL, "slipbox_nobody"), fault.Conflict, "CREATE ROLE")
 	tables := "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S') AND relname NOT LIKE 'goose%'"
 	for range 2 {
-		if err := postgres.MigrateDown(ctx, db.OwnerURL, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, postgres.MigrateDown(ctx, db.OwnerURL, 0))
 		if left := texts(t, connect(t, db.OwnerURL), tables); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
@@ -104,15 +103,10 @@ func TestMigrate(t *testing.T) {
 		if err != nil || schema.Current != schema.Known || schema.CompatibleFrom != 3 {
 			t.Fatal(schema, err)
 		}
-		if err := refusal(t, postgres.Config{URL: db.URL}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, refusal(t, postgres.Config{URL: db.URL}))
 	}
 	// Each step alone.
-	schema, err := postgres.MigrationStatus(ctx, db.OwnerURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := must.Get(postgres.MigrationStatus(ctx, db.OwnerURL))(t)
 	for to := schema.Known - 1; to >= 0; to-- {
 		if err := postgres.MigrateDown(ctx, db.OwnerURL, to); err != nil {
 			t.Fatal(to, err)
@@ -132,12 +126,8 @@ func TestOpenRefusesRolesAndExtensions(t *testing.T) {
 	}
 	own := newInstance(t)
 	serving, owner := own.url("slipbox_app"), own.url("slipbox_owner")
-	if err := postgres.Migrate(t.Context(), owner, "slipbox_app"); err != nil {
-		t.Fatal(err)
-	}
-	if err := refusal(t, postgres.Config{URL: serving}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, postgres.Migrate(t.Context(), owner, "slipbox_app"))
+	must.Do(t, refusal(t, postgres.Config{URL: serving}))
 	for _, tt := range []struct{ do, undo, says string }{
 		{"ALTER ROLE slipbox_app SUPERUSER", "ALTER ROLE slipbox_app NOSUPERUSER", "is a superuser"},
 		{"ALTER ROLE slipbox_app BYPASSRLS", "ALTER ROLE slipbox_app NOBYPASSRLS", "has BYPASSRLS"},

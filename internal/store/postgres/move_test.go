@@ -17,16 +17,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // openOwner opens a new database as the owner, who moves stores.
 func openOwner(t *testing.T) storetest.Harness {
 	t.Helper()
 	clock := storetest.NewClock()
-	s, err := postgres.Open(t.Context(), postgres.Config{URL: postgrestest.New(t).OwnerURL, AnyRole: true, Connections: 4}, postgres.Deps{Clock: clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(postgres.Open(t.Context(), postgres.Config{URL: postgrestest.New(t).OwnerURL, AnyRole: true, Connections: 4}, postgres.Deps{Clock: clock.Now}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -38,10 +36,7 @@ func openOwner(t *testing.T) storetest.Harness {
 func openEmbedded(t *testing.T) storetest.Harness {
 	t.Helper()
 	clock := storetest.NewClock()
-	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: enginetest.File(t)}, sqlite.Deps{Clock: clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(sqlite.Open(t.Context(), sqlite.Config{Path: enginetest.File(t)}, sqlite.Deps{Clock: clock.Now}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -71,12 +66,9 @@ func TestMoveRefused(t *testing.T) {
 // A serving role would see the rows of one tenant only, and export them as if they were all.
 func TestMoveNeedsTheOwner(t *testing.T) {
 	t.Parallel()
-	s, err := postgres.Open(t.Context(), postgres.Config{URL: postgrestest.New(t).URL}, postgres.Deps{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(postgres.Open(t.Context(), postgres.Config{URL: postgrestest.New(t).URL}, postgres.Deps{}))(t)
 	defer func() { _ = s.Close() }()
-	err = s.Export(t.Context(), func(store.Row) error { return nil })
+	err := s.Export(t.Context(), func(store.Row) error { return nil })
 	if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "MIGRATE_DATABASE_URL") {
 		t.Errorf("exported as the serving role: %v", err)
 	}
@@ -94,23 +86,14 @@ func TestMoveGoesOn(t *testing.T) {
 // A change of the schema needs a change of what is moved.
 func TestMoveKnowsTheSchema(t *testing.T) {
 	t.Parallel()
-	conn, err := pgx.Connect(t.Context(), postgrestest.New(t).OwnerURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(pgx.Connect(t.Context(), postgrestest.New(t).OwnerURL))(t)
 	defer func() { _ = conn.Close(t.Context()) }()
-	rows, err := conn.Query(t.Context(), `SELECT c.table_name || ' ' || c.column_name || ' ' || c.udt_name || ' ' || c.is_nullable || ' ' ||
+	rows := must.Get(conn.Query(t.Context(), `SELECT c.table_name || ' ' || c.column_name || ' ' || c.udt_name || ' ' || c.is_nullable || ' ' ||
  CASE WHEN k.column_name IS NULL THEN 'value' ELSE 'key' END
  FROM information_schema.columns c LEFT JOIN information_schema.key_column_usage k
  ON k.table_schema = c.table_schema AND k.table_name = c.table_name AND k.column_name = c.column_name
- WHERE c.table_schema = 'public' AND c.table_name NOT IN ('goose_db_version', 'schema_compat')`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	have, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
+ WHERE c.table_schema = 'public' AND c.table_name NOT IN ('goose_db_version', 'schema_compat')`))(t)
+	have := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 	types := map[store.Kind][]string{
 		store.KindID: {"uuid"}, store.KindText: {"text"}, store.KindInt: {"int8", "int4"}, store.KindReal: {"float8"}, store.KindBool: {"bool"}, store.KindTime: {"timestamptz"},
 		store.KindEvent: {"timestamptz"}, store.KindObject: {"jsonb"}, store.KindJSON: {"json"}, store.KindTexts: {"_text"}, store.KindBytes: {"bytea"}, store.KindHalf: {"halfvec"}, store.KindCodes: {"bytea"},

@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // refusal opens a store and returns the error.
@@ -34,10 +35,7 @@ func refusal(t *testing.T, c postgres.Config) error {
 
 func changed(t *testing.T, of string, change func(*url.URL)) string {
 	t.Helper()
-	u, err := url.Parse(of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(url.Parse(of))(t)
 	change(u)
 	return u.String()
 }
@@ -57,9 +55,7 @@ func says(t *testing.T, err error, code fault.Code, words string) {
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
-	if err := refusal(t, postgres.Config{URL: db.URL}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, refusal(t, postgres.Config{URL: db.URL}))
 	for name, c := range map[string]struct {
 		config postgres.Config
 		code   fault.Code
@@ -102,9 +98,7 @@ func TestOpenWithoutSchema(t *testing.T) {
 	run(t, db.OwnerURL, "CREATE EXTENSION IF NOT EXISTS vector")
 	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, missing)
 	// A first step that failed, or "migrate down --to 0", leaves the database like this.
-	if err := postgres.MigrateDown(t.Context(), db.OwnerURL, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, postgres.MigrateDown(t.Context(), db.OwnerURL, 0))
 	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, missing)
 	run(t, db.OwnerURL, "DROP EXTENSION vector")
 	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, missing)
@@ -129,10 +123,7 @@ func TestOpenWithoutRowSecurity(t *testing.T) {
 func TestOpenOtherSchema(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
-	s, err := postgres.Open(t.Context(), postgres.Config{URL: db.URL}, postgres.Deps{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(postgres.Open(t.Context(), postgres.Config{URL: db.URL}, postgres.Deps{}))(t)
 	defer func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -154,10 +145,7 @@ func TestOpenOtherSchema(t *testing.T) {
 	says(t, postgres.MigrateDown(t.Context(), db.OwnerURL, 0), fault.Conflict, "only the newer build can go back")
 	run(t, db.OwnerURL, "INSERT INTO schema_compat VALUES (9999, 9999)")
 	refused()
-	schema, err := postgres.MigrationStatus(t.Context(), db.OwnerURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := must.Get(postgres.MigrationStatus(t.Context(), db.OwnerURL))(t)
 	run(t, db.OwnerURL, fmt.Sprintf("UPDATE schema_compat SET compatible_from = %d WHERE version = 9999", schema.Known+1))
 	says(t, s.CheckSchema(t.Context()), fault.Conflict, "the newer build")
 	says(t, refusal(t, postgres.Config{URL: db.URL}), fault.Conflict, "the newer build")
@@ -183,9 +171,7 @@ func TestOpenOtherSchema(t *testing.T) {
 func TestUnreleasedSchema(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
-	if err := postgres.MigrateDown(t.Context(), db.OwnerURL, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, postgres.MigrateDown(t.Context(), db.OwnerURL, 1))
 	const last = "INSERT INTO goose_db_version (version_id, is_applied) VALUES (23, true)"
 	run(t, db.OwnerURL, "INSERT INTO goose_db_version (version_id, is_applied) SELECT v, true FROM generate_series(5, 22) v", "INSERT INTO schema_compat VALUES (23, 18)")
 	refused := func(err error, words string) {
@@ -198,9 +184,7 @@ func TestUnreleasedSchema(t *testing.T) {
 	run(t, db.OwnerURL, last)
 	refused(refusal(t, postgres.Config{URL: db.URL}), "gateway migrate up")
 	refused(postgres.MigrateDown(t.Context(), db.OwnerURL, 0), "gateway migrate up")
-	if err := postgres.Migrate(t.Context(), db.OwnerURL, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, postgres.Migrate(t.Context(), db.OwnerURL, ""))
 	if got, err := postgres.MigrationStatus(t.Context(), db.OwnerURL); err != nil || got.Current != got.Known || got.CompatibleFrom != 3 || got.Unreleased {
 		t.Error(got, err)
 	}
@@ -221,16 +205,12 @@ func TestCompatibleVersionsAreRepaired(t *testing.T) {
 	if err != nil || schema.CompatibleFrom != schema.Current {
 		t.Fatal(schema, err)
 	}
-	if err := postgres.Migrate(t.Context(), db.OwnerURL, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, postgres.Migrate(t.Context(), db.OwnerURL, ""))
 	if n := rows(); n != all || n < 1 {
 		t.Errorf("%d rows, want %d", n, all)
 	}
 	run(t, db.OwnerURL, "INSERT INTO schema_compat VALUES (9999, 1)")
-	if err := postgres.MigrateDown(t.Context(), db.OwnerURL, schema.Known); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, postgres.MigrateDown(t.Context(), db.OwnerURL, schema.Known))
 	if n := rows(); n != all {
 		t.Errorf("%d rows after going back, want %d", n, all)
 	}
@@ -245,9 +225,7 @@ func TestOpenWithoutRights(t *testing.T) {
 		"REVOKE EXECUTE ON FUNCTION ephemeral_collections(integer) FROM "+name)
 	err := refusal(t, postgres.Config{URL: db.URL})
 	says(t, err, fault.Conflict, "lacks DELETE on table notes, EXECUTE on function ephemeral_collections, USAGE on sequence audit_ids;")
-	if err := postgres.Migrate(t.Context(), db.OwnerURL, role); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, postgres.Migrate(t.Context(), db.OwnerURL, role))
 	if err := refusal(t, postgres.Config{URL: db.URL}); err != nil {
 		t.Error(err)
 	}
@@ -277,10 +255,7 @@ func TestServingOnABrokenSetUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db := postgrestest.New(t)
-			s, err := postgres.Open(t.Context(), postgres.Config{URL: db.URL}, postgres.Deps{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(postgres.Open(t.Context(), postgres.Config{URL: db.URL}, postgres.Deps{}))(t)
 			defer func() {
 				if err := s.Close(); err != nil {
 					t.Error(err)
@@ -293,7 +268,7 @@ func TestServingOnABrokenSetUp(t *testing.T) {
 				run(t, db.OwnerURL, "REVOKE CONNECT ON DATABASE "+serving.Database+" FROM PUBLIC, "+serving.User,
 					"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND usename = '"+serving.User+"'")
 			}
-			_, err = s.TenantByID(t.Context(), uuid.New())
+			_, err := s.TenantByID(t.Context(), uuid.New())
 			for end := time.Now().Add(10 * time.Second); err != nil && !strings.Contains(err.Error(), unfit) && time.Now().Before(end); {
 				_, err = s.TenantByID(t.Context(), uuid.New()) // by a connection that was ended
 			}
@@ -329,9 +304,7 @@ BEGIN INSERT INTO durability VALUES (current_setting('synchronous_commit')); RET
 		t.Cleanup(func() { _ = other.Close() })
 		other.create(t, memory.Collection{Name: "d", Policy: "amem", Embedder: "hash", Dim: 384})
 		var got []string
-		if err := connect(t, b.db.OwnerURL).QueryRow(t.Context(), "SELECT array_agg(setting) FROM durability").Scan(&got); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, connect(t, b.db.OwnerURL).QueryRow(t.Context(), "SELECT array_agg(setting) FROM durability").Scan(&got))
 		if !slices.Equal(got, []string{c.want}) {
 			t.Errorf("mode %q, synchronous_commit %s: written with %v", c.mode, c.set, got)
 		}

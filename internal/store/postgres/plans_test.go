@@ -24,6 +24,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // statements collects what a store sends: each text once, with the arguments of its first use.
@@ -255,10 +256,7 @@ func explains(text string) bool {
 // statistics, and with those of many small tenants when a new one has grown large beside them.
 func (s *statements) check(t *testing.T) {
 	db := postgrestest.New(t)
-	owner, err := pgx.Connect(t.Context(), db.OwnerURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	owner := must.Get(pgx.Connect(t.Context(), db.OwnerURL))(t)
 	t.Cleanup(func() { _ = owner.Close(context.WithoutCancel(t.Context())) })
 	setAutovacuum(t, owner, " SET (autovacuum_enabled = off)")
 	defer setAutovacuum(t, owner, " RESET (autovacuum_enabled)") // the database is lent again
@@ -292,12 +290,9 @@ func (s *statements) explain(t *testing.T, owner *pgx.Conn, when string, used []
 			continue
 		}
 		var plans []struct{ Plan planNode }
-		tx, err := owner.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		tx := must.Get(owner.Begin(t.Context()))(t)
 		s.set(t, tx, text)
-		err = tx.QueryRow(t.Context(), "EXPLAIN (FORMAT JSON) "+text, s.seen[text]...).Scan(&plans)
+		err := tx.QueryRow(t.Context(), "EXPLAIN (FORMAT JSON) "+text, s.seen[text]...).Scan(&plans)
 		if err := errors.Join(err, tx.Rollback(t.Context())); err != nil {
 			t.Errorf("%v: %s", err, text)
 			continue
@@ -321,16 +316,10 @@ func (s *statements) explain(t *testing.T, owner *pgx.Conn, when string, used []
 func (s *statements) beside(t *testing.T) {
 	t.Helper()
 	db := postgrestest.New(t)
-	store, err := postgres.Open(t.Context(), postgres.Config{URL: db.URL, ReplicaURL: db.URL, Connections: 4}, postgres.Deps{Tracer: s})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(postgres.Open(t.Context(), postgres.Config{URL: db.URL, ReplicaURL: db.URL, Connections: 4}, postgres.Deps{Tracer: s}))(t)
 	t.Cleanup(func() { _ = store.Close() })
 	b := bench{Store: store, db: db}
-	tn, err := b.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tn := must.Get(b.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "t"}))(t)
 	b.scope = grant.Scope(tn.ID, uuid.Nil, "test", tenant.AllPermissions()...)
 	b.collection = b.create(t, memory.Collection{Name: "c", Policy: "amem", Embedder: "hash", Dim: 3})
 	b.put(t, b.collection, memory.Note{Content: "x"})
@@ -338,9 +327,7 @@ func (s *statements) beside(t *testing.T) {
 	_, facts := b.Facts(t.Context())
 	_, replica := b.ReplicaFacts(t.Context())
 	_, size := b.Size(t.Context())
-	if err := errors.Join(logged, facts, replica, size, b.CheckWrites(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(logged, facts, replica, size, b.CheckWrites(t.Context())))
 }
 
 // operators are the files whose statements no request and no job sends.
@@ -353,10 +340,7 @@ var formatVerb = regexp.MustCompile(`%(\[\d+\])?[sdtq]`)
 
 // complete fails for each statement or part of one that the package has in its source, and that was not sent.
 func (s *statements) complete(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("*.go"))(t)
 	sent := strings.Join(slices.Collect(maps.Keys(s.seen)), "\n")
 	literals := 0
 	for _, name := range files {
@@ -364,10 +348,7 @@ func (s *statements) complete(t *testing.T) {
 			continue
 		}
 		positions := token.NewFileSet()
-		file, err := parser.ParseFile(positions, name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(positions, name, nil, 0))(t)
 		ast.Inspect(file, func(n ast.Node) bool {
 			literal, ok := n.(*ast.BasicLit)
 			if !ok || literal.Kind != token.STRING {

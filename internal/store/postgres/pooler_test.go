@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // pooled returns the URL of the pooler, and skips the test when there is none on purpose.
@@ -54,16 +55,13 @@ func TestSettingsBehindAPooler(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			url := pooled(t, b.db)
-			s, err := postgres.Open(t.Context(), postgres.Config{URL: url, ExecMode: mode, LockTimeout: 50 * time.Millisecond}, postgres.Deps{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(postgres.Open(t.Context(), postgres.Config{URL: url, ExecMode: mode, LockTimeout: 50 * time.Millisecond}, postgres.Deps{}))(t)
 			defer func() {
 				if err := s.Close(); err != nil {
 					t.Error(err)
 				}
 			}()
-			err = pgx.BeginFunc(t.Context(), connect(t, b.db.OwnerURL), func(tx pgx.Tx) error {
+			err := pgx.BeginFunc(t.Context(), connect(t, b.db.OwnerURL), func(tx pgx.Tx) error {
 				if _, err := tx.Exec(t.Context(), "SELECT 1 FROM collection_heads FOR UPDATE"); err != nil {
 					return err
 				}
@@ -78,15 +76,9 @@ func TestSettingsBehindAPooler(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cc, err := pgx.ParseConfig(url)
-			if err != nil {
-				t.Fatal(err)
-			}
+			cc := must.Get(pgx.ParseConfig(url))(t)
 			cc.DefaultQueryExecMode = pgx.QueryExecModeExec
-			other, err := pgx.ConnectConfig(t.Context(), cc)
-			if err != nil {
-				t.Fatal(err)
-			}
+			other := must.Get(pgx.ConnectConfig(t.Context(), cc))(t)
 			defer func() { _ = other.Close(t.Context()) }()
 			var scans, locks string
 			if err := other.QueryRow(t.Context(), "SELECT current_setting('enable_seqscan'), current_setting('lock_timeout')").Scan(&scans, &locks); err != nil || scans != "on" || locks != "0" {

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestDecidesTakeTurns: eight claimers in two processes never lease two decides of a collection at
@@ -68,7 +69,7 @@ func TestDecidesTakeTurns(t *testing.T) {
 		}
 		return len(got), nil
 	}
-	err := together(8, func(i int) error {
+	must.Do(t, together(8, func(i int) error {
 		for deadline := time.Now().Add(2 * time.Minute); ; {
 			for _, stage := range []memory.Stage{memory.StageDecide, memory.StagePrepare} {
 				if _, err := step(stores[i%2], stage); err != nil {
@@ -85,10 +86,7 @@ func TestDecidesTakeTurns(t *testing.T) {
 				return fmt.Errorf("only %v were decided", order)
 			}
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if !slices.IsSorted(order) || len(order) != jobs {
 		t.Fatalf("decided in the order %v", order)
 	}
@@ -117,9 +115,7 @@ func TestClaimsAtOnce(t *testing.T) {
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%d decides were given at once: %+v, %v", len(got), got, err)
 		}
-		if err := b.ReleaseJob(t.Context(), b.scope, got[0].ID, lease, memory.JobEnd{State: memory.JobDone}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.ReleaseJob(t.Context(), b.scope, got[0].ID, lease, memory.JobEnd{State: memory.JobDone}))
 	}
 }
 
@@ -156,9 +152,7 @@ func TestClocksApart(t *testing.T) {
 	}
 	isRefused(t, apply(b, first), fault.Conflict)
 	isRefused(t, b.Heartbeat(t.Context(), b.scope, j.ID, first, time.Now().Add(time.Hour)), fault.Conflict)
-	if err := apply(ahead, second); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, apply(ahead, second))
 	isRefused(t, apply(ahead, second), fault.Conflict)
 	if v := b.open(t); v.At != 2 {
 		t.Fatalf("the log ends at %d, want 2: one effect", v.At)
@@ -192,9 +186,7 @@ func TestManyWaiting(t *testing.T) {
 	for _, text := range []string{"SELECT * FROM due_collections(now(), 10)", "SELECT next_due()"} {
 		for try := range 2 {
 			var doc []byte
-			if err := owner.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+text).Scan(&doc); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, owner.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+text).Scan(&doc))
 			var plan []struct {
 				Plan struct {
 					Hit  int `json:"Shared Hit Blocks"`
@@ -231,7 +223,7 @@ func TestRetryAndCancel(t *testing.T) {
 	b := newBench(t)
 	stores := []bench{b, b.beside(t, 0)}
 	j := b.enqueued(t, memory.Job{Kind: memory.JobNote, Stage: memory.StageDecide})[0]
-	err := together(8, func(i int) error {
+	must.Do(t, together(8, func(i int) error {
 		for range 10 {
 			s := stores[i%2]
 			var err error
@@ -245,21 +237,12 @@ func TestRetryAndCancel(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	count := func(action string) int {
-		l, err := b.ListAudit(t.Context(), b.scope, memory.AuditQuery{Action: action})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(b.ListAudit(t.Context(), b.scope, memory.AuditQuery{Action: action}))(t)
 		return len(l)
 	}
-	last, err := b.Job(t.Context(), b.scope, j.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	last := must.Get(b.Job(t.Context(), b.scope, j.ID))(t)
 	canceled, retried := count("job.cancel"), count("job.retry")
 	if d := canceled - retried; d < 0 || d > 1 || (d == 1) != (last.State == memory.JobCanceled) || last.Seq != int64(1+retried) {
 		t.Fatalf("%d cancels and %d retries left %+v", canceled, retried, last)

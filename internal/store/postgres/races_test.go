@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // fork creates a fork at a revision.
@@ -55,9 +56,7 @@ func TestForkWaitsForNoWriter(t *testing.T) {
 	defer cancel()
 	f, err := b.beside(t, 0).fork(ctx, b.collection, 1, "f")
 	close(finish)
-	if err := errors.Join(err, <-written); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, <-written))
 	b.collection = f.ID
 	if l, err := b.ListNotes(t.Context(), b.scope, b.open(t), memory.NoteQuery{}); err != nil || len(l) != 1 {
 		t.Fatal(l, err)
@@ -85,9 +84,7 @@ func TestForkMeetsDelete(t *testing.T) {
 			}
 			return nil
 		})
-		if err := errors.Join(passing(forkErr, fault.NotFound), passing(deleteErr, fault.HasForks)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(passing(forkErr, fault.NotFound), passing(deleteErr, fault.HasForks)))
 		if forkErr != nil && deleteErr != nil {
 			t.Fatalf("both were refused: %v, %v", forkErr, deleteErr)
 		}
@@ -127,29 +124,23 @@ func TestCopyMeetsDelete(t *testing.T) {
 	const notes = 60
 	for round := range 6 {
 		source := b.create(t, memory.Collection{Name: fmt.Sprint("source", round)})
-		_, err := b.Write(t.Context(), b.scope, source, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+		must.Get(b.Write(t.Context(), b.scope, source, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
 			for range notes {
 				if _, err := tx.Put(ctx, memory.Note{Content: "x"}); err != nil {
 					return err
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := b.CreateCollection(t.Context(), b.scope, memory.NewCollection{
+		}))(t)
+		out := must.Get(b.CreateCollection(t.Context(), b.scope, memory.NewCollection{
 			Collection: memory.Collection{Name: fmt.Sprint("target", round)}, CopyJob: &memory.Job{Kind: memory.JobCopy, Stage: memory.StageTask},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		from := b
 		from.collection = source
 		v := from.open(t)
 		var copyErr error
 		begun := make(chan struct{})
-		err = together(2, func(i int) error {
+		must.Do(t, together(2, func(i int) error {
 			if i == 1 {
 				<-begun
 				_, err := beside.DeleteCollection(t.Context(), b.scope, source, false, memory.AuditEntry{})
@@ -169,10 +160,7 @@ func TestCopyMeetsDelete(t *testing.T) {
 					return passing(copyErr, fault.NotFound)
 				}
 			}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if copyErr == nil {
 			target := b
 			target.collection = out.Collection.ID
@@ -209,23 +197,16 @@ func TestDeleteWaits(t *testing.T) {
 		source.collection = b.create(t, memory.Collection{Name: "source-" + name})
 		n := b.put(t, source.collection, memory.Note{Content: "x"})
 		v := source.open(t)
-		if err := b.AddUsage(t.Context(), b.scope, v, []memory.UsageDelta{{Note: n.ID, Accesses: 1}}); err != nil {
-			t.Fatal(err)
-		}
-		target, err := b.CreateCollection(t.Context(), b.scope, memory.NewCollection{
+		must.Do(t, b.AddUsage(t.Context(), b.scope, v, []memory.UsageDelta{{Note: n.ID, Accesses: 1}}))
+		target := must.Get(b.CreateCollection(t.Context(), b.scope, memory.NewCollection{
 			Collection: memory.Collection{Name: "target-" + name}, CopyJob: &memory.Job{Kind: memory.JobCopy, Stage: memory.StageTask},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		lock, id, run := of(source, v, n.ID, target.Collection.ID)
 		owner, watch := b.owner(t), b.owner(t)
 		direct(t, owner, "BEGIN")
 		direct(t, owner, lock, id.String())
 		waiting := func() (n int) {
-			if err := watch.QueryRow(t.Context(), "SELECT COUNT(DISTINCT pid) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE datname = current_database() AND NOT granted").Scan(&n); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, watch.QueryRow(t.Context(), "SELECT COUNT(DISTINCT pid) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE datname = current_database() AND NOT granted").Scan(&n))
 			return n
 		}
 		ran, deleted := make(chan error, 1), make(chan error, 1)
@@ -257,10 +238,7 @@ func TestTenantGoes(t *testing.T) {
 	owner := b.owner(t)
 	op := grant.Operator("test")
 	for round := range 3 {
-		tn, err := b.CreateTenant(t.Context(), op, tenant.Tenant{Name: fmt.Sprint("goes", round)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tn := must.Get(b.CreateTenant(t.Context(), op, tenant.Tenant{Name: fmt.Sprint("goes", round)}))(t)
 		own := b
 		own.scope = grant.Scope(tn.ID, uuid.Nil, "test", tenant.AllPermissions()...)
 		own.collection = own.create(t, memory.Collection{Name: "c"})
@@ -293,7 +271,7 @@ func TestTenantGoes(t *testing.T) {
 				return own.PutPart(t.Context(), own.scope, own.collection, memory.SpoolBody, i, []byte("x"))
 			},
 		}
-		err = together(len(busy)+1, func(i int) error {
+		must.Do(t, together(len(busy)+1, func(i int) error {
 			if i == len(busy) {
 				for range 2 * len(busy) {
 					<-begun
@@ -308,10 +286,7 @@ func TestTenantGoes(t *testing.T) {
 					return passing(err, fault.NotFound)
 				}
 			}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		var tables []string
 		if err := owner.QueryRow(t.Context(), "SELECT array_agg(table_name::text) FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'tenant' AND table_name IN (SELECT relname FROM pg_class WHERE relkind = 'r')").Scan(&tables); err != nil || len(tables) < 15 {
 			t.Fatal(tables, err)
@@ -340,17 +315,12 @@ func TestUsageAddsUp(t *testing.T) {
 	for _, id := range notes[:6] { // the base has used some of the notes
 		base = append(base, memory.UsageDelta{Note: id, Accesses: 100, LastAccess: time.Now()})
 	}
-	if err := b.AddUsage(t.Context(), b.scope, b.open(t), base); err != nil {
-		t.Fatal(err)
-	}
-	f, err := b.fork(t.Context(), b.collection, 12, "f")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.AddUsage(t.Context(), b.scope, b.open(t), base))
+	f := must.Get(b.fork(t.Context(), b.collection, 12, "f"))(t)
 	b.collection = f.ID
 	v := b.open(t)
 	const goroutines, each = 8, 10
-	err = together(goroutines, func(i int) error {
+	err := together(goroutines, func(i int) error {
 		for range each {
 			var deltas []memory.UsageDelta
 			for _, id := range notes {
@@ -403,7 +373,7 @@ func TestMadeOnce(t *testing.T) {
 		name := fmt.Sprint("n", round)
 		var found [8]uuid.UUID
 		var made [8]bool
-		err := together(8, func(i int) error {
+		must.Do(t, together(8, func(i int) error {
 			s := stores[i%2]
 			a, err := s.EnsureAgent(t.Context(), b.scope, name)
 			found[i] = a.ID
@@ -421,10 +391,7 @@ func TestMadeOnce(t *testing.T) {
 			}
 			return s.AddSigningKey(t.Context(), auth.SigningKey{KID: fmt.Sprint(round, i), Public: []byte("p"), Wrapped: []byte("w"), CreatedAt: time.Now().Add(time.Duration(round) * time.Hour)},
 				map[bool]string{true: "", false: "none"}[round == 0], time.Hour)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		winners := 0
 		for i := range found {
 			if found[i] != found[0] {

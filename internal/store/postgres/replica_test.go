@@ -21,6 +21,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // ports notes the server of each read of notes.
@@ -63,24 +64,14 @@ func newReplicated(t *testing.T) *replicated {
 	t.Helper()
 	standby := commandtest.FreePort(t)
 	i := newInstance(t, "SLIPBOX_PG_REPLICA_PORT="+standby)
-	if err := postgres.Migrate(t.Context(), i.url("slipbox_owner"), "slipbox_app"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, postgres.Migrate(t.Context(), i.url("slipbox_owner"), "slipbox_app"))
 	i.services("up", "replica")
 	r := &replicated{instance: i, standby: standby, seen: &ports{}}
-	s, err := postgres.Open(t.Context(), postgres.Config{URL: i.url("slipbox_app"), ReplicaURL: r.at(standby), Connections: 8}, postgres.Deps{Tracer: r.seen})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(postgres.Open(t.Context(), postgres.Config{URL: i.url("slipbox_app"), ReplicaURL: r.at(standby), Connections: 8}, postgres.Deps{Tracer: r.seen}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	r.bench, r.metrics = bench{Store: s}, sdkmetric.NewManualReader()
-	if err := s.MeasureReplica(sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.metrics))); err != nil {
-		t.Fatal(err)
-	}
-	tn, err := s.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.MeasureReplica(sdkmetric.NewMeterProvider(sdkmetric.WithReader(r.metrics))))
+	tn := must.Get(s.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "t"}))(t)
 	r.scope = grant.Scope(tn.ID, uuid.Nil, "test", tenant.AllPermissions()...)
 	r.collection = r.create(t, memory.Collection{Name: "c", Policy: "none", Embedder: "hash", Dim: 2})
 	return r
@@ -100,15 +91,12 @@ func (r *replicated) add(content string) memory.Note {
 func (r *replicated) log(v memory.View) (contents []string, atStandby bool) {
 	r.t.Helper()
 	r.seen.read = nil
-	_, err := r.Log(r.t.Context(), r.scope, v, 0, 0, "hash", func(row memory.LogRow) error {
+	must.Get(r.Log(r.t.Context(), r.scope, v, 0, 0, "hash", func(row memory.LogRow) error {
 		if !row.Note.Deleted {
 			contents = append(contents, row.Note.Content)
 		}
 		return nil
-	})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	}))(r.t)
 	return contents, r.standbyAlone()
 }
 
@@ -119,10 +107,7 @@ func (r *replicated) standbyAlone() bool {
 func (r *replicated) nearest(v memory.View) (found int, atStandby bool) {
 	r.t.Helper()
 	r.seen.read = nil
-	got, err := r.Nearest(r.t.Context(), r.scope, v, memory.NearestQuery{Vector: []float32{1, 0}, Limit: 10})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	got := must.Get(r.Nearest(r.t.Context(), r.scope, v, memory.NearestQuery{Vector: []float32{1, 0}, Limit: 10}))(r.t)
 	return len(got), r.standbyAlone()
 }
 
@@ -143,9 +128,7 @@ func TestReplica(t *testing.T) {
 	}
 	r.add("one")
 	secret := r.add("two")
-	if _, err := r.Write(t.Context(), r.scope, r.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error { return tx.Delete(ctx, secret.ID) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Write(t.Context(), r.scope, r.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error { return tx.Delete(ctx, secret.ID) }))(t)
 	until(t, "the standby has the notes", func() bool { _, at := r.log(r.open(t)); return at })
 	want("replayed", r.open(t), true, 1, "one", "two")
 	r.reports(true, 0)
@@ -153,9 +136,7 @@ func TestReplica(t *testing.T) {
 	r.psqlAt(r.standby, "SELECT pg_wal_replay_pause()")
 	until(t, "the standby pauses", func() bool { return r.paused() })
 	old := r.open(t)
-	if _, err := r.EraseNotes(t.Context(), r.scope, r.collection, memory.Erasing{Notes: []uuid.UUID{secret.ID}}, memory.AuditEntry{Action: "note.erase"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.EraseNotes(t.Context(), r.scope, r.collection, memory.Erasing{Notes: []uuid.UUID{secret.ID}}, memory.AuditEntry{Action: "note.erase"}))(t)
 	want("erased while the standby waits", r.open(t), false, 1, "one") // with no new revision
 	r.add("three")
 	want("written while the standby waits", r.open(t), false, 2, "one", "three")
@@ -186,9 +167,7 @@ func (r *replicated) reports(serves bool, behind time.Duration) {
 		r.t.Errorf("the standby is %+v, want %s behind", facts, behind)
 	}
 	var read metricdata.ResourceMetrics
-	if err := r.metrics.Collect(r.t.Context(), &read); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, r.metrics.Collect(r.t.Context(), &read))
 	got := map[string]float64{}
 	for _, m := range read.ScopeMetrics[0].Metrics {
 		switch d := m.Data.(type) {
@@ -213,10 +192,7 @@ func (r *replicated) reports(serves bool, behind time.Duration) {
 
 // paused reports whether the standby replays nothing.
 func (r *replicated) paused() bool {
-	conn, err := pgx.Connect(r.t.Context(), r.at(r.standby))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	conn := must.Get(pgx.Connect(r.t.Context(), r.at(r.standby)))(r.t)
 	defer conn.Close(r.t.Context())
 	return texts(r.t, conn, "SELECT pg_get_wal_replay_pause_state()")[0] == "paused"
 }
@@ -229,10 +205,7 @@ func TestReplicaSettings(t *testing.T) {
 	for url, message := range map[string]string{"postgres://:x": "database_replica_url: cannot be read", b.db.OwnerURL: "the role of DATABASE_URL"} {
 		says(t, refusal(t, postgres.Config{URL: b.db.URL, ReplicaURL: url}), fault.Invalid, message)
 	}
-	s, err := postgres.Open(t.Context(), postgres.Config{URL: b.db.URL, ReplicaURL: strings.Replace(b.db.URL, "127.0.0.1", "127.0.0.9", 1)}, postgres.Deps{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(postgres.Open(t.Context(), postgres.Config{URL: b.db.URL, ReplicaURL: strings.Replace(b.db.URL, "127.0.0.1", "127.0.0.9", 1)}, postgres.Deps{}))(t)
 	defer s.Close()
 	if _, err := s.Log(t.Context(), b.scope, b.open(t), 0, 0, "hash", func(memory.LogRow) error { return nil }); err != nil {
 		t.Error(err)

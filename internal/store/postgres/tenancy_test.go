@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // ofNoTenant are the tables that belong to no tenant.
@@ -69,20 +70,14 @@ func newTenancy(t *testing.T) *tenancy {
 
 func connect(tb testing.TB, url string) *pgx.Conn {
 	tb.Helper()
-	conn, err := pgx.Connect(tb.Context(), url)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	conn := must.Get(pgx.Connect(tb.Context(), url))(tb)
 	tb.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
 }
 
 func texts(t *testing.T, conn *pgx.Conn, query string, args ...any) []string {
 	t.Helper()
-	rows, err := conn.Query(t.Context(), query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(conn.Query(t.Context(), query, args...))(t)
 	out, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		t.Fatal(query, err)
@@ -93,15 +88,10 @@ func texts(t *testing.T, conn *pgx.Conn, query string, args ...any) []string {
 // as runs fn in a transaction of a tenant on the serving connection; "" sets none.
 func (y *tenancy) as(t *testing.T, tenant string, fn func(tx pgx.Tx)) {
 	t.Helper()
-	tx, err := y.serving.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := must.Get(y.serving.Begin(t.Context()))(t)
 	defer tx.Rollback(t.Context())
 	if tenant != "" {
-		if _, err := tx.Exec(t.Context(), "SELECT set_config('slipbox.tenant', $1, true)", tenant); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(tx.Exec(t.Context(), "SELECT set_config('slipbox.tenant', $1, true)", tenant))(t)
 	}
 	fn(tx)
 	if err := tx.Commit(t.Context()); err != nil && !errors.Is(err, pgx.ErrTxCommitRollback) {

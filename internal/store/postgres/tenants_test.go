@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // onEachNode are the tables that have no tenant, or are one: small, and the same on each node of a database that spreads the
@@ -20,20 +21,11 @@ var onEachNode = []string{"goose_db_version", "schema_compat", "signing_keys", "
 // another or counts rows for all. So Citus documents it (https://docs.citusdata.com/en/stable/sharding/data_modeling.html).
 func TestTablesAreTenants(t *testing.T) {
 	t.Parallel()
-	owner, err := pgx.Connect(t.Context(), postgrestest.New(t).OwnerURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	owner := must.Get(pgx.Connect(t.Context(), postgrestest.New(t).OwnerURL))(t)
 	t.Cleanup(func() { _ = owner.Close(context.WithoutCancel(t.Context())) })
 	list := func(text string) []string {
-		rows, err := owner.Query(t.Context(), text, onEachNode)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must.Get(owner.Query(t.Context(), text, onEachNode))(t)
+		out := must.Get(pgx.CollectRows(rows, pgx.RowTo[string]))(t)
 		return out
 	}
 	const tables = ` FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND c.relname <> ALL($1)`

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestVerifyFinds breaks each rule behind the store's back.
@@ -23,7 +24,7 @@ func TestVerifyFinds(t *testing.T) {
 	n := b.put(t, b.collection, memory.Note{Content: "a", Vector: vector(1)})
 	m := b.put(t, b.collection, memory.Note{Content: "b"})
 	b.put(t, b.collection, memory.Note{ID: n.ID, Content: "a2", Vector: vector(2)})
-	_, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
 		if _, err := tx.Link(ctx, memory.Link{LinkID: memory.LinkID{Source: n.ID, Target: m.ID}}); err != nil {
 			return err
 		}
@@ -33,10 +34,7 @@ func TestVerifyFinds(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	b.sound(t)
 	owner := b.owner(t)
 	for name, c := range map[string]struct {
@@ -74,10 +72,7 @@ func TestVerifyFinds(t *testing.T) {
 	b.sound(t)
 	// A role that sees all tenants sees the rows of a tenant that is gone.
 	direct(t, owner, "DELETE FROM tenants")
-	all, err := postgres.Open(t.Context(), postgres.Config{URL: b.db.OwnerURL, AnyRole: true}, postgres.Deps{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(postgres.Open(t.Context(), postgres.Config{URL: b.db.OwnerURL, AnyRole: true}, postgres.Deps{}))(t)
 	problems, err := all.Verify(t.Context())
 	if err != nil || len(problems) == 0 || problems[0].Kind != store.ProblemOrphan || problems[0].Tenant != b.scope.Tenant() {
 		t.Errorf("rows of no tenant: %+v, %v", problems, err)
@@ -99,13 +94,9 @@ func TestHiddenLinksAreCountedByTheStep(t *testing.T) {
 		},
 		func(ctx context.Context, tx memory.Tx) error { return tx.Delete(ctx, m.ID) },
 	} {
-		if _, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, change); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, change))(t)
 	}
-	if err := errors.Join(postgres.MigrateDown(t.Context(), b.db.OwnerURL, 5), postgres.Migrate(t.Context(), b.db.OwnerURL, "")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(postgres.MigrateDown(t.Context(), b.db.OwnerURL, 5), postgres.Migrate(t.Context(), b.db.OwnerURL, "")))
 	b.sound(t)
 	if used, err := b.TenantUsage(t.Context(), b.scope); err != nil || used.Links != 0 {
 		t.Error(used, err)
@@ -120,10 +111,7 @@ func (b bench) broken(tb testing.TB, owner *pgx.Conn, text string) []store.Probl
 		direct(tb, owner, "CREATE TEMP TABLE saved_"+table+" AS TABLE "+table)
 	}
 	direct(tb, owner, text)
-	problems, err := b.Verify(tb.Context())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	problems := must.Get(b.Verify(tb.Context()))(tb)
 	for _, table := range saved {
 		direct(tb, owner, "DELETE FROM "+table)
 		direct(tb, owner, "INSERT INTO "+table+" SELECT * FROM saved_"+table)

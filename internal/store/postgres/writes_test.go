@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // CheckWrites says that a server is read-only, and that a write has met a full disk.
@@ -19,10 +20,7 @@ func TestCheckWrites(t *testing.T) {
 	t.Parallel()
 	db := postgrestest.New(t)
 	open := func(address string) *postgres.Store {
-		s, err := postgres.Open(t.Context(), postgres.Config{URL: address}, postgres.Deps{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(postgres.Open(t.Context(), postgres.Config{URL: address}, postgres.Deps{}))(t)
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -31,9 +29,7 @@ func TestCheckWrites(t *testing.T) {
 		return s
 	}
 	s := open(db.URL)
-	if err := s.CheckWrites(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.CheckWrites(t.Context()))
 	if err := s.Translate(&pgconn.PgError{Code: "53100", Message: "could not extend file"}); !fault.Is(err, fault.StorageFull) {
 		t.Errorf("a full disk is %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func plain(i int) memory.Note {
@@ -23,7 +24,7 @@ func (b bench) fill(tb testing.TB, n int) []memory.Note {
 		for i := range min(500, n-len(out)) {
 			batch = append(batch, plain(len(out)+i))
 		}
-		_, err := b.Write(context.Background(), b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+		must.Get(b.Write(context.Background(), b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
 			for _, n := range batch {
 				n, err := tx.Put(ctx, n)
 				if err != nil {
@@ -32,19 +33,13 @@ func (b bench) fill(tb testing.TB, n int) []memory.Note {
 				out = append(out, n)
 			}
 			return nil
-		})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		}))(tb)
 	}
 	return out
 }
 
 func (b bench) head(tb testing.TB) memory.Revision {
 	tb.Helper()
-	c, err := b.ResolveCollection(context.Background(), b.scope, b.collection.String())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	c := must.Get(b.ResolveCollection(context.Background(), b.scope, b.collection.String()))(tb)
 	return c.Head
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The WAL is moved into the file beside the writer, and begun again, so it does not reach the size from which
@@ -23,10 +24,7 @@ func TestCheckpoints(t *testing.T) {
 		notes = 30 // in a write, of 17 pages each
 	)
 	size := func(suffix string) int64 {
-		info, err := os.Stat(d.path + suffix)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(os.Stat(d.path + suffix))(t)
 		return info.Size()
 	}
 	for range 12 {
@@ -42,17 +40,14 @@ func TestCheckpoints(t *testing.T) {
 // fill writes large notes in one transaction.
 func (d *disk) fill(t *testing.T, notes int) {
 	t.Helper()
-	_, err := d.Write(t.Context(), d.scope, d.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(d.Write(t.Context(), d.scope, d.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 		for range notes {
 			if _, err := tx.Put(ctx, memory.Note{Content: strings.Repeat("x", memory.MaxContentBytes)}); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 }
 
 // A long WAL is moved, and the file synced, while the writer is in use: its turn is for the rest only.
@@ -62,29 +57,23 @@ func TestCheckpointBesideTheWriter(t *testing.T) {
 	d.walLimit = 1 << 40
 	d.checkpoints.stop() // only the one of this test
 	d.fill(t, 150)       // of 17 pages each
-	err := d.writing(t.Context(), ofCaller(d.scope.Tenant()), func(ctx context.Context, _ *session) error {
+	must.Do(t, d.writing(t.Context(), ofCaller(d.scope.Tenant()), func(ctx context.Context, _ *session) error {
 		pages, err := d.moveBeside(ctx)
 		if err != nil || pages < restartPages {
 			t.Errorf("the WAL has %d pages, want %d or more; %v", pages, restartPages, err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if d.checkpoints.file == nil {
 		t.Error("the file was not synced")
 	}
-	err = d.reading(t.Context(), d.scope.Tenant(), func(ctx context.Context, q *session) error {
+	must.Do(t, d.reading(t.Context(), d.scope.Tenant(), func(ctx context.Context, q *session) error {
 		pages, moved, _, err := q.moveWAL(ctx, "NOOP")
 		if left := pages - moved; left > restartRest {
 			t.Errorf("%d of %d pages are left, want at most %d", left, pages, restartRest)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // What is erased is in no file of a quiet store after a short time: not in the database, and not in its WAL.
@@ -93,7 +82,7 @@ func TestErasedIsInNoFile(t *testing.T) {
 	d := newDisk(t, t.TempDir())
 	const mark = "mark-of-an-erased-note"
 	var id uuid.UUID
-	_, err := d.Write(t.Context(), d.scope, d.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(d.Write(t.Context(), d.scope, d.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 		for _, text := range []string{mark, "stays"} {
 			n, err := tx.Put(ctx, memory.Note{Content: text, Tags: []string{text}, Attributes: map[string]any{"x": text}})
 			if err != nil {
@@ -104,22 +93,14 @@ func TestErasedIsInNoFile(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if found := d.filesWith(t, mark); len(found) == 0 {
 		t.Fatal("the mark was never in a file")
 	}
-	_, err = d.Write(t.Context(), d.scope, d.collection, memory.WriteOptions{Cause: memory.CauseDelete}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(d.Write(t.Context(), d.scope, d.collection, memory.WriteOptions{Cause: memory.CauseDelete}, func(ctx context.Context, tx memory.Tx) error {
 		return tx.Delete(ctx, id)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.EraseNotes(t.Context(), d.scope, d.collection, memory.Erasing{Notes: []uuid.UUID{id}}, memory.AuditEntry{Action: "note.erase"}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	must.Get(d.EraseNotes(t.Context(), d.scope, d.collection, memory.Erasing{Notes: []uuid.UUID{id}}, memory.AuditEntry{Action: "note.erase"}))(t)
 	end, look := time.After(5*time.Minute), time.NewTicker(50*time.Millisecond)
 	defer look.Stop()
 	for len(d.filesWith(t, mark)) > 0 {
@@ -138,10 +119,7 @@ func TestErasedIsInNoFile(t *testing.T) {
 func (d *disk) filesWith(t *testing.T, text string) (out []string) {
 	t.Helper()
 	for _, suffix := range []string{"", "-wal"} {
-		data, err := os.ReadFile(d.path + suffix)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(d.path + suffix))(t)
 		if strings.Contains(string(data), text) {
 			out = append(out, d.path+suffix)
 		}

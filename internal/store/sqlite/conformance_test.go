@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestConformanceAtOnce(t *testing.T) {
@@ -25,10 +26,7 @@ func open(t *testing.T) storetest.Harness {
 func openHarness(t *testing.T) storetest.Harness {
 	t.Helper()
 	clock := storetest.NewClock()
-	s, err := Open(t.Context(), Config{Path: newFile(t)}, Deps{Clock: clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(t.Context(), Config{Path: newFile(t)}, Deps{Clock: clock.Now}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -22,6 +22,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/migrations"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func refused(t *testing.T, err error, code fault.Code, words ...string) {
@@ -40,10 +41,7 @@ func refused(t *testing.T, err error, code fault.Code, words ...string) {
 // raw opens the file without the store.
 func raw(t *testing.T, path string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", dsn(Config{Path: path, BusyTimeout: time.Second}, false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(sql.Open("sqlite", dsn(Config{Path: path, BusyTimeout: time.Second}, false)))(t)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -54,20 +52,13 @@ func raw(t *testing.T, path string) *sql.DB {
 
 func schema(t *testing.T, db *sql.DB) (out []string) {
 	t.Helper()
-	rows, err := db.QueryContext(t.Context(), "SELECT COALESCE(sql, name) FROM sqlite_schema WHERE name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' ORDER BY name")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(db.QueryContext(t.Context(), "SELECT COALESCE(sql, name) FROM sqlite_schema WHERE name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' ORDER BY name"))(t)
 	for rows.Next() {
 		var s string
-		if err := rows.Scan(&s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, rows.Scan(&s))
 		out = append(out, s)
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(rows.Err(), rows.Close()))
 	return out
 }
 
@@ -75,17 +66,9 @@ func schema(t *testing.T, db *sql.DB) (out []string) {
 func migrated(t *testing.T) (*sql.DB, *store.Migrator) {
 	t.Helper()
 	db := raw(t, filepath.Join(t.TempDir(), "m.db"))
-	folder, err := fs.Sub(migrations.SQLite, "sqlite")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := store.NewMigrator(db, store.SQLite, folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	folder := must.Get(fs.Sub(migrations.SQLite, "sqlite"))(t)
+	m := must.Get(store.NewMigrator(db, store.SQLite, folder))(t)
+	must.Do(t, m.Up(t.Context()))
 	return db, m
 }
 
@@ -97,15 +80,11 @@ func TestMigrationsUpDownUp(t *testing.T) {
 	if len(up) < 20 {
 		t.Fatalf("schema: %v", up)
 	}
-	if err := m.DownTo(ctx, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.DownTo(ctx, 0))
 	if left := schema(t, db); len(left) > 0 {
 		t.Fatalf("down left %v", left)
 	}
-	if err := errors.Join(m.Up(ctx), m.Up(ctx)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(m.Up(ctx), m.Up(ctx)))
 	if again := schema(t, db); !reflect.DeepEqual(up, again) {
 		t.Fatalf("up again gives\n%v\nnot\n%v", again, up)
 	}
@@ -116,22 +95,15 @@ func TestSchemaKeysStartWithTenant(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	db := raw(t, b.path)
-	rows, err := db.QueryContext(t.Context(), `SELECT m.name, p.name FROM sqlite_schema m JOIN pragma_table_info(m.name) p ON p.pk = 1
- WHERE m.type = 'table' AND m.name NOT LIKE 'goose%' AND m.name NOT LIKE 'sqlite%' AND m.name <> 'schema_compat'`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(db.QueryContext(t.Context(), `SELECT m.name, p.name FROM sqlite_schema m JOIN pragma_table_info(m.name) p ON p.pk = 1
+ WHERE m.type = 'table' AND m.name NOT LIKE 'goose%' AND m.name NOT LIKE 'sqlite%' AND m.name <> 'schema_compat'`))(t)
 	tables := map[string]string{}
 	for rows.Next() {
 		var table, first string
-		if err := rows.Scan(&table, &first); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, rows.Scan(&table, &first))
 		tables[table] = first
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(rows.Err(), rows.Close()))
 	for table, first := range tables {
 		if first != "tenant" && table != "tenants" && table != "signing_keys" {
 			t.Errorf("the key of %s starts with %s", table, first)
@@ -147,10 +119,7 @@ func TestPragmas(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Config{})
 	for p, cache := range map[*pool]string{s.write: "-16384", s.read: "-4096"} {
-		q, err := p.take(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(p.take(t.Context()))(t)
 		for name, want := range map[string]string{
 			"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "secure_delete": "1", "busy_timeout": "10000", "temp_store": "2", "cache_size": cache,
 		} {
@@ -208,10 +177,7 @@ func TestNewerSchema(t *testing.T) {
 func TestUnreleasedSchema(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	agent, err := b.EnsureAgent(t.Context(), b.scope, "earlier")
-	if err != nil {
-		t.Fatal(err)
-	}
+	agent := must.Get(b.EnsureAgent(t.Context(), b.scope, "earlier"))(t)
 	db := raw(t, b.path)
 	run := func(text string) {
 		t.Helper()
@@ -240,9 +206,7 @@ func TestUnreleasedSchema(t *testing.T) {
 		},
 		func(tx memory.Tx) error { return tx.Delete(t.Context(), ends[1].ID) },
 	} {
-		if _, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(_ context.Context, tx memory.Tx) error { return change(tx) }); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(_ context.Context, tx memory.Tx) error { return change(tx) }))(t)
 	}
 	run("ALTER TABLE jobs DROP COLUMN worked") // what later steps changed
 	run("ALTER TABLE jobs DROP COLUMN claimed_at")
@@ -288,9 +252,7 @@ func TestVersionsAreRecorded(t *testing.T) {
 	db := raw(t, b.path)
 	rows := func() (n int64) {
 		t.Helper()
-		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM schema_compat").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM schema_compat").Scan(&n))
 		return n
 	}
 	all := rows()
@@ -312,25 +274,14 @@ func TestVersionsAreRecordedFirst(t *testing.T) {
 	b := newBench(t)
 	next := b.schema.Known + 1
 	folder := fstest.MapFS{fmt.Sprintf("%05d_next.sql", next): {Data: fmt.Appendf(nil, "-- compatible-from: %d\n-- +goose Up\nCREATE TABLE seen AS SELECT version FROM schema_compat;\n", b.schema.CompatibleFrom)}}
-	files, err := fs.Glob(migrations.SQLite, "sqlite/*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(fs.Glob(migrations.SQLite, "sqlite/*.sql"))(t)
 	for _, file := range files {
-		text, err := fs.ReadFile(migrations.SQLite, file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(fs.ReadFile(migrations.SQLite, file))(t)
 		folder[filepath.Base(file)] = &fstest.MapFile{Data: text}
 	}
 	db := raw(t, b.path)
-	m, err := store.NewMigrator(db, store.SQLite, folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Up(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(store.NewMigrator(db, store.SQLite, folder))(t)
+	must.Do(t, m.Up(t.Context()))
 	var newest int64
 	if err := db.QueryRowContext(t.Context(), "SELECT max(version) FROM seen").Scan(&newest); err != nil || newest != next {
 		t.Errorf("the step found a row of version %d (%v), want its own, %d", newest, err, next)
@@ -348,9 +299,7 @@ func TestToolDoesNotMigrate(t *testing.T) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal("a tool made the file")
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, nil, 0o600))
 	_, err = Open(t.Context(), Config{Path: path, NoMigrate: true}, Deps{})
 	refused(t, err, fault.Conflict, "this build needs")
 	if !errors.Is(err, store.ErrOlder) || !strings.Contains(err.Error(), "start the server") {
@@ -361,9 +310,7 @@ func TestToolDoesNotMigrate(t *testing.T) {
 func TestDamagedFileIsRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")
-	if err := os.WriteFile(path, bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, bytes.Repeat([]byte("no database "), 1000), 0o600))
 	_, err := Open(t.Context(), Config{Path: path}, Deps{})
 	refused(t, err, fault.Internal, "damaged", "gateway restore")
 }
@@ -375,19 +322,12 @@ func TestDamagedPages(t *testing.T) {
 	for range 20 {
 		b.add(t, memory.Note{Content: strings.Repeat("x", 10_000)})
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Close())
+	data := must.Get(os.ReadFile(path))(t)
 	for i := 8192; i < len(data); i += 3 {
 		data[i] ^= 0xff
 	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, data, 0o600))
 	s, err := Open(t.Context(), Config{Path: path}, Deps{})
 	if err != nil {
 		refused(t, err, fault.Internal, "damaged")
@@ -421,17 +361,10 @@ func TestStorageFull(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.add(t, memory.Note{Content: "kept"})
-	q, err := b.write.take(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(b.write.take(t.Context()))(t)
 	var pages, most int
-	if _, err := q.get(t.Context(), "PRAGMA page_count", nil, &pages); err != nil {
-		t.Fatal(err)
-	}
-	if err := q.conn.QueryRowContext(t.Context(), "PRAGMA max_page_count = "+strconv.Itoa(pages+4)).Scan(&most); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(q.get(t.Context(), "PRAGMA page_count", nil, &pages))(t)
+	must.Do(t, q.conn.QueryRowContext(t.Context(), "PRAGMA max_page_count = "+strconv.Itoa(pages+4)).Scan(&most))
 	b.write.give(q)
 	big := func() error {
 		_, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
@@ -452,9 +385,7 @@ func TestStorageFull(t *testing.T) {
 	if q, err = b.write.take(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := q.conn.QueryRowContext(t.Context(), "PRAGMA max_page_count = 1000000").Scan(&most); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, q.conn.QueryRowContext(t.Context(), "PRAGMA max_page_count = 1000000").Scan(&most))
 	b.write.give(q)
 	if err := big(); err != nil {
 		t.Fatalf("with space again: %v", err)
@@ -505,7 +436,7 @@ func TestTwoProcesses(t *testing.T) {
 	if err := <-done; err != nil && !fault.Is(err, fault.Unavailable) {
 		t.Fatal(err)
 	}
-	_, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(context.Context, memory.Tx) error {
+	must.Get(b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(context.Context, memory.Tx) error {
 		_, err := other.CreateCollection(context.Background(), b.scope, memory.NewCollection{Collection: memory.Collection{Name: "busy"}})
 		refused(t, err, fault.Unavailable, "busy")
 		v, err := other.OpenView(context.Background(), b.scope, "c", memory.At{})
@@ -513,10 +444,7 @@ func TestTwoProcesses(t *testing.T) {
 			t.Errorf("a reader waits for no writer: at %d, %v", v.At, err)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 }
 
 func TestReopen(t *testing.T) {
@@ -524,18 +452,13 @@ func TestReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ü #?%.db")
 	b := newBenchAt(t, path)
 	n := b.add(t, memory.Note{Content: "kept", Vector: vector(1)})
-	if err := errors.Join(b.Close(), b.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(b.Close(), b.Close()))
 	refused(t, b.Ping(t.Context()), fault.Unavailable, "closed")
 	if st, err := os.Stat(path + "-wal"); err == nil && st.Size() > 0 {
 		t.Errorf("the WAL was left with %d bytes", st.Size())
 	}
 	s := openTest(t, Config{Path: path})
-	v, err := s.OpenView(t.Context(), b.scope, "c", memory.At{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(s.OpenView(t.Context(), b.scope, "c", memory.At{}))(t)
 	got, err := s.Notes(t.Context(), b.scope, v, []uuid.UUID{n[0].ID}, memory.ReadOptions{Vector: true})
 	if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], n[0]) {
 		t.Fatalf("got %+v, %v, want %+v", got, err, n[0])
@@ -550,9 +473,7 @@ func TestBackup(t *testing.T) {
 	b := newBench(t)
 	b.add(t, memory.Note{Content: "saved"})
 	path := filepath.Join(t.TempDir(), "b.db")
-	if err := b.Backup(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Backup(t.Context(), path))
 	refused(t, b.Backup(t.Context(), path), fault.Exists, path)
 	b.add(t, memory.Note{Content: "later"})
 	s := openTest(t, Config{Path: path})
@@ -566,10 +487,7 @@ func TestBackup(t *testing.T) {
 	if err := b.Backup(t.Context(), filepath.Join(t.TempDir(), "none", "b.db")); err == nil {
 		t.Fatal("a backup into no directory")
 	}
-	entries, err := os.ReadDir(filepath.Dir(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(filepath.Dir(path)))(t)
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), "b.db") {
 			t.Errorf("left behind: %s", e.Name())
@@ -615,23 +533,15 @@ func TestVerifyFinds(t *testing.T) {
 			n := b.add(t, memory.Note{Content: "a", Vector: vector(1)})
 			m := b.add(t, memory.Note{Content: "b"})
 			b.add(t, memory.Note{ID: n[0].ID, Content: "a2", Vector: vector(2)})
-			_, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+			must.Get(b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
 				_, err := tx.Link(ctx, memory.Link{LinkID: memory.LinkID{Source: n[0].ID, Target: m[0].ID}})
 				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			if p, err := b.Verify(t.Context()); err != nil || len(p) > 0 {
 				t.Fatal(p, err)
 			}
-			if _, err := raw(t, b.path).ExecContext(t.Context(), c.sql); err != nil {
-				t.Fatal(err)
-			}
-			problems, err := b.Verify(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Get(raw(t, b.path).ExecContext(t.Context(), c.sql))(t)
+			problems := must.Get(b.Verify(t.Context()))(t)
 			for _, p := range problems {
 				if p.Kind == c.kind {
 					return
@@ -651,18 +561,14 @@ func TestSecureDelete(t *testing.T) {
 	for range 50 {
 		b.add(t, memory.Note{Content: secret, Tags: []string{secret}, Key: uuid.NewString() + secret})
 	}
-	if _, err := b.DeleteCollection(t.Context(), b.scope, b.collection, false, memory.AuditEntry{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.DeleteCollection(t.Context(), b.scope, b.collection, false, memory.AuditEntry{}))(t)
 	for gone := false; !gone; {
 		var err error
 		if gone, err = b.RemoveRows(t.Context(), b.scope, b.collection, 7); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Close())
 	for _, suffix := range []string{"", "-wal"} {
 		data, err := os.ReadFile(path + suffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

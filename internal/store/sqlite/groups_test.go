@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // waiting starts writes while the writer is busy, and returns their errors when all have ended.
@@ -54,10 +55,7 @@ func TestWritesShareATransaction(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	refused := errors.New("refused")
-	before, err := b.OpenView(t.Context(), b.scope, b.collection.String(), memory.At{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(b.OpenView(t.Context(), b.scope, b.collection.String(), memory.At{}))(t)
 	// A reader does not see what the transaction has written so far.
 	seen := func(fn func(context.Context, memory.Tx) error) func(context.Context, memory.Tx) error {
 		return func(ctx context.Context, tx memory.Tx) error {
@@ -79,10 +77,7 @@ func TestWritesShareATransaction(t *testing.T) {
 			t.Errorf("write %d: %v, want %v", i, errs[i], want)
 		}
 	}
-	v, err := b.OpenView(t.Context(), b.scope, b.collection.String(), memory.At{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(b.OpenView(t.Context(), b.scope, b.collection.String(), memory.At{}))(t)
 	if n, err := b.Counts(t.Context(), b.scope, v); err != nil || v.At != before.At+3 || n.Notes != 3 {
 		t.Errorf("revision %d after %d, with %d notes, %v", v.At, before.At, n.Notes, err)
 	}

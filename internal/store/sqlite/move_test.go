@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestMove(t *testing.T) {
@@ -29,25 +30,18 @@ func TestMoveRefused(t *testing.T) {
 func TestMoveKnowsTheSchema(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Config{})
-	q, err := s.read.take(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(s.read.take(t.Context()))(t)
 	defer s.read.give(q)
 	rows, err := q.conn.QueryContext(t.Context(), `SELECT t.name, c.name, c.type, c."notnull", c.pk FROM pragma_table_list t, pragma_table_info(t.name) c
  WHERE t.type = 'table' AND t.schema = 'main' AND t.name NOT LIKE 'sqlite_%' AND t.name NOT IN ('goose_db_version', 'schema_compat') ORDER BY 1, c.cid`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer func() { _ = rows.Close() }()
 	var have []string
 	for rows.Next() {
 		var table, column, kind string
 		var notNull bool
 		var pk int
-		if err := rows.Scan(&table, &column, &kind, &notNull, &pk); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, rows.Scan(&table, &column, &kind, &notNull, &pk))
 		have = append(have, strings.Join([]string{table, column, kind, strconv.FormatBool(notNull), strconv.FormatBool(pk > 0)}, " "))
 	}
 	if err := rows.Err(); err != nil {

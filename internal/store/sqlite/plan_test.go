@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestPlans: requests find rows by an index down to the note, so that their cost does not grow with
@@ -103,9 +104,7 @@ func TestPlans(t *testing.T) {
 		for _, st := range q.stmts {
 			err = errors.Join(err, st.Close())
 		}
-		if err := errors.Join(err, conn.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, conn.Close()))
 	}
 }
 
@@ -114,21 +113,14 @@ var parameter = regexp.MustCompile(`\?\d*`)
 
 func plan(t *testing.T, q *session, text string) (steps []string) {
 	t.Helper()
-	rows, err := q.conn.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+parameter.ReplaceAllString(text, "X'00'"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(q.conn.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+parameter.ReplaceAllString(text, "X'00'")))(t)
 	for rows.Next() {
 		var a, b, c int
 		var step string
-		if err := rows.Scan(&a, &b, &c, &step); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, rows.Scan(&a, &b, &c, &step))
 		steps = append(steps, step)
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(rows.Err(), rows.Close()))
 	return steps
 }
 
@@ -178,9 +170,7 @@ func TestPlansOfPages(t *testing.T) {
 		for _, st := range q.stmts {
 			err = errors.Join(err, st.Close())
 		}
-		if err := errors.Join(err, conn.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(err, conn.Close()))
 	}
 }
 
@@ -227,12 +217,9 @@ func TestPlansOfScans(t *testing.T) {
 			return err
 		}, []string{"SEARCH j USING INDEX jobs_waiting (tenant=? AND collection=? AND stage=? AND seq<?)"}},
 	} {
-		conn, err := b.read.db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(b.read.db.Conn(t.Context()))(t)
 		q := &session{conn: conn, stmts: map[string]*sql.Stmt{}}
-		err = c.run(t.Context(), q)
+		err := c.run(t.Context(), q)
 		var steps []string
 		for text, st := range q.stmts {
 			steps = append(steps, plan(t, q, text)...)

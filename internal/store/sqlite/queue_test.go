@@ -13,18 +13,16 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // direct runs a statement without the store.
 func (b bench) direct(tb testing.TB, text string, args ...any) {
 	tb.Helper()
-	err := b.writing(context.Background(), ofCaller(uuid.Nil), func(ctx context.Context, q *session) error {
+	must.Do(tb, b.writing(context.Background(), ofCaller(uuid.Nil), func(ctx context.Context, q *session) error {
 		_, err := q.exec(ctx, text, args...)
 		return err
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	}))
 }
 
 func TestOrderOfDecides(t *testing.T) {
@@ -44,33 +42,21 @@ func TestForkWithoutPolicy(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	ctx := t.Context()
-	base, err := b.CreateCollection(ctx, b.scope, memory.NewCollection{Collection: memory.Collection{
+	base := must.Get(b.CreateCollection(ctx, b.scope, memory.NewCollection{Collection: memory.Collection{
 		Name: "plain", Policy: memory.PolicyNone, Embedder: "hash", Dim: 384,
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	b.collection = base.Collection.ID
 	put := func(n memory.Note) {
-		_, err := b.Write(ctx, b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+		must.Get(b.Write(ctx, b.scope, b.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
 			_, err := tx.Put(ctx, n)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	}
 	adopts := func(name string) int {
-		f, err := b.CreateCollection(ctx, b.scope, memory.NewCollection{Collection: memory.Collection{
+		f := must.Get(b.CreateCollection(ctx, b.scope, memory.NewCollection{Collection: memory.Collection{
 			Name: name, Policy: memory.PolicyNone, Parent: b.collection, ParentRevision: b.head(t),
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		jobs, err := b.ListJobs(ctx, b.scope, memory.JobQuery{Collection: f.Collection.ID})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))(t)
+		jobs := must.Get(b.ListJobs(ctx, b.scope, memory.JobQuery{Collection: f.Collection.ID}))(t)
 		return len(jobs)
 	}
 	put(memory.Note{Content: "whole", State: memory.StateRaw, Vector: vector(1)})

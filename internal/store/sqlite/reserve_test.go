@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // disk is a store whose disk can be full.
@@ -51,19 +52,13 @@ const testReserve = 8 << 20
 func newDisk(t *testing.T, dir string) *disk {
 	t.Helper()
 	d := &disk{clock: &testClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
-	s, err := Open(t.Context(), Config{Path: filepath.Join(dir, "x.db"), Reserve: testReserve}, Deps{Clock: d.clock.time})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(t.Context(), Config{Path: filepath.Join(dir, "x.db"), Reserve: testReserve}, Deps{Clock: d.clock.time}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	tn, err := s.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "t"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tn := must.Get(s.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "t"}))(t)
 	d.bench = bench{Store: s, scope: grant.Scope(tn.ID, uuid.Nil, "test", tenant.AllPermissions()...)}
 	d.collection = d.create(t, "c")
 	return d
@@ -71,10 +66,7 @@ func newDisk(t *testing.T, dir string) *disk {
 
 func (d *disk) create(t *testing.T, name string) uuid.UUID {
 	t.Helper()
-	c, err := d.CreateCollection(t.Context(), d.scope, memory.NewCollection{Collection: memory.Collection{Name: name, Policy: "amem", Embedder: "hash", Dim: 384}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(d.CreateCollection(t.Context(), d.scope, memory.NewCollection{Collection: memory.Collection{Name: name, Policy: "amem", Embedder: "hash", Dim: 384}}))(t)
 	return c.Collection.ID
 }
 
@@ -104,9 +96,7 @@ func mountedDisk(t *testing.T, size string) (d *disk, ok bool) {
 	d.wholly = true
 	d.widen = func(t *testing.T) {
 		t.Helper()
-		if err := mount(dir, "remount,size=64m"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, mount(dir, "remount,size=64m"))
 	}
 	return d, true
 }
@@ -255,9 +245,7 @@ func TestReserveAtStart(t *testing.T) {
 	if info, err := os.Stat(d.path + reserveSuffix); err != nil || info.Size() != testReserve || info.Sys().(*syscall.Stat_t).Blocks*512 < testReserve {
 		t.Fatalf("the reserve: %+v, %v", info, err)
 	}
-	if err := d.openReserve(t.Context(), Config{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.openReserve(t.Context(), Config{}))
 	if _, err := os.Stat(d.path + reserveSuffix); !os.IsNotExist(err) {
 		t.Errorf("without a reserve its file is there: %v", err)
 	}
@@ -267,12 +255,8 @@ func TestReserveAtStart(t *testing.T) {
 func TestCheckWrites(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t, t.TempDir())
-	if err := d.CheckWrites(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(d.path+probeSuffix+"/in the way", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.CheckWrites(t.Context()))
+	must.Do(t, os.MkdirAll(d.path+probeSuffix+"/in the way", 0o700))
 	if err := d.CheckWrites(t.Context()); err != nil {
 		t.Errorf("asked again at once: %v", err)
 	}
@@ -280,9 +264,7 @@ func TestCheckWrites(t *testing.T) {
 	if err := d.CheckWrites(t.Context()); err == nil {
 		t.Error("a probe that cannot be written is no problem")
 	}
-	if err := os.RemoveAll(d.path + probeSuffix); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(d.path+probeSuffix))
 	d.clock.pass(writesEvery)
 	if err := d.CheckWrites(t.Context()); err != nil {
 		t.Error(err)
@@ -316,24 +298,15 @@ func TestReadOnlyFolder(t *testing.T) {
 		}()
 	}
 	d := newDisk(t, dir)
-	if err := d.put(memory.CauseAdd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.put(memory.CauseAdd))
 	path := d.path
-	if err := errors.Join(d.Close(), set(true)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(d.Close(), set(true)))
 	_, err := Open(t.Context(), Config{Path: path}, Deps{})
 	if !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "cannot write the database file") {
 		t.Errorf("a read-only folder is %v", err)
 	}
-	if err := set(false); err != nil {
-		t.Fatal(err)
-	}
-	again, err := Open(t.Context(), Config{Path: path}, Deps{Clock: d.clock.time})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, set(false))
+	again := must.Get(Open(t.Context(), Config{Path: path}, Deps{Clock: d.clock.time}))(t)
 	if n, err := again.TenantUsage(t.Context(), d.scope); err != nil || n.Notes != 1 {
 		t.Errorf("afterwards: %+v, %v", n, err)
 	}
@@ -352,13 +325,10 @@ func TestWALIsBounded(t *testing.T) {
 	d.checkpoints.stop()
 	d.walLimit = 1 << 20
 	size := func() int64 {
-		info, err := os.Stat(d.path + "-wal")
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(os.Stat(d.path + "-wal"))(t)
 		return info.Size()
 	}
-	err := d.snapshot(t.Context(), uuid.Nil, func(ctx context.Context, q *session) error {
+	must.Do(t, d.snapshot(t.Context(), uuid.Nil, func(ctx context.Context, q *session) error {
 		var n int
 		if _, err := q.get(ctx, "SELECT COUNT(*) FROM notes", nil, &n); err != nil {
 			return err
@@ -369,10 +339,7 @@ func TestWALIsBounded(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	kept := size()
 	if kept < 2*d.walLimit {
 		t.Fatalf("the WAL has %d bytes, though a reader kept it", kept)
@@ -380,9 +347,7 @@ func TestWALIsBounded(t *testing.T) {
 	const most = memory.MaxContentBytes * 2 // of a write: its pages, and those of indexes
 	again := kept + d.walLimit/2 + most
 	for range 40 {
-		if err := d.put(memory.CauseAdd); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.put(memory.CauseAdd))
 		now := size()
 		if now < kept {
 			again = d.walLimit + most

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestNoting: a transaction of noting is not synced, and the next one of writing is, however noting ended.
@@ -60,29 +61,19 @@ func TestCountsAreNoted(t *testing.T) {
 	t.Parallel()
 	b, ctx := newBench(t), t.Context()
 	note := b.add(t, plain(1))[0].ID
-	err := b.writing(ctx, ofJob(uuid.Nil), func(ctx context.Context, q *session) error {
+	must.Do(t, b.writing(ctx, ofJob(uuid.Nil), func(ctx context.Context, q *session) error {
 		_, err := q.conn.ExecContext(ctx, `CREATE TEMP TABLE levels (t TEXT, level INT);
 CREATE TEMP TRIGGER a AFTER INSERT ON main.usage BEGIN INSERT INTO levels SELECT 'usage', synchronous FROM pragma_synchronous; END;
 CREATE TEMP TRIGGER b AFTER INSERT ON main.model_use BEGIN INSERT INTO levels SELECT 'model_use', synchronous FROM pragma_synchronous; END;
 CREATE TEMP TRIGGER c AFTER INSERT ON main.notes BEGIN INSERT INTO levels SELECT 'note', synchronous FROM pragma_synchronous; END`)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := b.OpenView(ctx, b.scope, b.collection.String(), memory.At{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.AddUsage(ctx, b.scope, v, []memory.UsageDelta{{Note: note, Accesses: 1}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.AddModelUse(ctx, b.scope, []memory.ModelUse{{Purpose: "embed", Day: "2026-11-24", Calls: 1}}); err != nil {
-		t.Fatal(err)
-	}
+	}))
+	v := must.Get(b.OpenView(ctx, b.scope, b.collection.String(), memory.At{}))(t)
+	must.Do(t, b.AddUsage(ctx, b.scope, v, []memory.UsageDelta{{Note: note, Accesses: 1}}))
+	must.Do(t, b.AddModelUse(ctx, b.scope, []memory.ModelUse{{Purpose: "embed", Day: "2026-11-24", Calls: 1}}))
 	b.add(t, plain(2))
 	got := map[string]int{}
-	err = b.writing(ctx, ofJob(uuid.Nil), func(ctx context.Context, q *session) error {
+	err := b.writing(ctx, ofJob(uuid.Nil), func(ctx context.Context, q *session) error {
 		return q.each(ctx, "SELECT t, level FROM levels", nil, func(rows *sql.Rows) error {
 			var table string
 			var level int
@@ -101,16 +92,11 @@ func TestDiscard(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.add(t, plain(1))
-	q, err := b.write.take(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := q.conn.ExecContext(t.Context(), "PRAGMA synchronous=OFF"); err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(b.write.take(t.Context()))(t)
+	must.Get(q.conn.ExecContext(t.Context(), "PRAGMA synchronous=OFF"))(t)
 	b.write.discard(q)
 	b.add(t, plain(2))
-	err = b.writing(t.Context(), ofCaller(uuid.Nil), func(ctx context.Context, now *session) error {
+	err := b.writing(t.Context(), ofCaller(uuid.Nil), func(ctx context.Context, now *session) error {
 		var n int
 		if _, err := now.get(ctx, "PRAGMA synchronous", nil, &n); err != nil || now == q || n != 2 {
 			t.Errorf("the same session: %v, level %d, %v", now == q, n, err)
@@ -139,7 +125,7 @@ func TestOthersWait(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
-	_, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(_ context.Context, tx memory.Tx) error {
+	must.Get(b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(_ context.Context, tx memory.Tx) error {
 		wait(ofCaller(own))
 		wait(ofJob(other))
 		if tx.OthersWait() {
@@ -150,9 +136,6 @@ func TestOthersWait(t *testing.T) {
 			t.Error("the caller of another tenant is not seen")
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	waiting.Wait()
 }

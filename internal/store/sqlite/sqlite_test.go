@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/storetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func openTest(tb testing.TB, c Config) *Store {
@@ -21,10 +22,7 @@ func openTest(tb testing.TB, c Config) *Store {
 	if c.Path == "" {
 		c.Path = newFile(tb)
 	}
-	s, err := Open(tb.Context(), c, Deps{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	s := must.Get(Open(tb.Context(), c, Deps{}))(tb)
 	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			tb.Error(err)
@@ -36,14 +34,9 @@ func openTest(tb testing.TB, c Config) *Store {
 // newFile returns the path of an empty store with the newest schema. To migrate takes six times as long as to open this copy.
 func newFile(tb testing.TB) string {
 	tb.Helper()
-	file, err := emptyFile()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	file := must.Get(emptyFile())(tb)
 	path := filepath.Join(tb.TempDir(), "slipbox.db")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	must.Do(tb, os.WriteFile(path, file, 0o600))
 	return path
 }
 
@@ -80,15 +73,9 @@ func newBenchAt(tb testing.TB, path string) bench {
 	tb.Helper()
 	s := openTest(tb, Config{Path: path})
 	ctx := context.Background()
-	tn, err := s.CreateTenant(ctx, grant.Operator("test"), tenant.Tenant{Name: "t"})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	tn := must.Get(s.CreateTenant(ctx, grant.Operator("test"), tenant.Tenant{Name: "t"}))(tb)
 	sc := grant.Scope(tn.ID, uuid.Nil, "test", tenant.AllPermissions()...)
-	c, err := s.CreateCollection(ctx, sc, memory.NewCollection{Collection: memory.Collection{Name: "c", Policy: "amem", Embedder: "hash", Dim: 384}})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	c := must.Get(s.CreateCollection(ctx, sc, memory.NewCollection{Collection: memory.Collection{Name: "c", Policy: "amem", Embedder: "hash", Dim: 384}}))(tb)
 	return bench{s, sc, c.Collection.ID}
 }
 
@@ -110,10 +97,7 @@ func TestSmoke(t *testing.T) {
 	b := newBench(t)
 	ctx := t.Context()
 	n := b.add(t, memory.Note{Content: "a\u2028b", Tags: []string{"x"}, Attributes: map[string]any{"k": 1.5}, Vector: vector(1)}, memory.Note{Content: "two"})
-	v, err := b.OpenView(ctx, b.scope, "c", memory.At{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(b.OpenView(ctx, b.scope, "c", memory.At{}))(t)
 	got, err := b.Notes(ctx, b.scope, v, []uuid.UUID{n[1].ID, n[0].ID}, memory.ReadOptions{Vector: true})
 	if err != nil || len(got) != 2 || got[1].Content != "a\u2028b" || len(got[1].Vector) != 384 {
 		t.Fatal(got, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // Reading and changing a note looks at its newest version alone, however many there are: the pages read do not grow.
@@ -18,7 +19,7 @@ func TestVersionsAreNotRead(t *testing.T) {
 	note.Kind, note.Key = memory.KindProfile, "profile"
 	note = b.add(t, note)[0]
 	edit := func(times int) {
-		if _, err := b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{Cause: memory.CausePatch}, func(ctx context.Context, tx memory.Tx) error {
+		must.Get(b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{Cause: memory.CausePatch}, func(ctx context.Context, tx memory.Tx) error {
 			for i := range times {
 				n := note
 				n.Content = fmt.Sprint("An edit, number ", i, " of ", times)
@@ -30,28 +31,19 @@ func TestVersionsAreNotRead(t *testing.T) {
 				}
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	}
 	type cost struct{ get, patch, key int64 }
 	measure := func() (c cost) {
-		v, err := b.OpenView(t.Context(), b.scope, b.collection.String(), memory.At{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(b.OpenView(t.Context(), b.scope, b.collection.String(), memory.At{}))(t)
 		before := b.pages.Load()
 		if n, err := b.Notes(t.Context(), b.scope, v, []uuid.UUID{note.ID}, memory.ReadOptions{Vector: true}); err != nil || len(n) != 1 {
 			t.Fatal(n, err)
 		}
-		if err := b.AddUsage(t.Context(), b.scope, v, []memory.UsageDelta{{Note: note.ID, Accesses: 1}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.AddUsage(t.Context(), b.scope, v, []memory.UsageDelta{{Note: note.ID, Accesses: 1}}))
 		c.get = b.pages.Load() - before
 		before = b.pages.Load()
-		if _, err := b.NoteByKey(t.Context(), b.scope, v, note.Kind, note.Key); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.NoteByKey(t.Context(), b.scope, v, note.Kind, note.Key))(t)
 		c.key = b.pages.Load() - before
 		before = b.pages.Load()
 		edit(1)

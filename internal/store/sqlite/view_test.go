@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A session opens a view again without reading it again. A commit of this process or another one, the
@@ -22,10 +23,7 @@ func TestViewsAreRemembered(t *testing.T) {
 	var offset atomic.Int64
 	clock := func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
 	open := func() *Store {
-		s, err := Open(ctx, Config{Path: path, Readers: 1}, Deps{Clock: clock})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Open(ctx, Config{Path: path, Readers: 1}, Deps{Clock: clock}))(t)
 		t.Cleanup(func() { s.Close() })
 		return s
 	}

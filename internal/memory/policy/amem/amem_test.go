@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // want is what a row of the table expects of a decision.
@@ -175,10 +176,7 @@ func TestDecisions(t *testing.T) {
 			if r.new != nil {
 				r.new(&n)
 			}
-			dec, err := p.Decide(t.Context(), d, policytest.Added(n))
-			if err != nil {
-				t.Fatal(err)
-			}
+			dec := must.Get(p.Decide(t.Context(), d, policytest.Added(n)))(t)
 			if diff := cmp.Diff(r.want, seen(t, dec, len(d.Asked)), cmp.AllowUnexported(want{})); diff != "" {
 				t.Errorf("decision (-want +got):\n%s", diff)
 			}
@@ -197,9 +195,7 @@ func TestDecisions(t *testing.T) {
 func seen(t *testing.T, dec memory.Decision, calls int) want {
 	t.Helper()
 	var o Outcome
-	if err := json.Unmarshal(dec.Outcome, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(dec.Outcome, &o))
 	w := want{
 		tags: dec.Note.Tags, evolved: dec.Evolved, pending: dec.Pending != "", decision: o.Decision, dropped: o.Dropped, noCall: calls == 0,
 	}
@@ -235,14 +231,9 @@ func TestOutcomeNamesTheOldNote_C035(t *testing.T) {
 		"evolve": `{"should_evolve":true,"actions":["strengthen","update_neighbor"],"suggested_connections":[1],
 			"new_context_neighborhood":["Context 1.","Drank coffee until March."],"confidence":0.95}`,
 	}}
-	dec, err := newAMem(t).Decide(t.Context(), d, policytest.Added(policytest.Note(9, "I do not drink coffee any more.")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dec := must.Get(newAMem(t).Decide(t.Context(), d, policytest.Added(policytest.Note(9, "I do not drink coffee any more."))))(t)
 	var o Outcome
-	if err := json.Unmarshal(dec.Outcome, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(dec.Outcome, &o))
 	c := o.Considered[1]
 	if c.Note != policytest.ID(2) || !slices.Equal(c.Effects, []string{"linked", "changed"}) || !slices.Equal(c.Fields, []string{"context"}) {
 		t.Errorf("considered %+v", c)
@@ -291,10 +282,7 @@ func TestPrepare(t *testing.T) {
 			n := base
 			r.change(&n)
 			d := &policytest.Desk{Answers: map[string]string{"analyze": answer}}
-			got, err := newAMem(t).Prepare(t.Context(), d, n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(newAMem(t).Prepare(t.Context(), d, n))(t)
 			if diff := cmp.Diff([]any{r.want.Keywords, r.want.Context, r.want.Tags}, []any{got.Keywords, got.Context, got.Tags}); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -337,20 +325,14 @@ func TestSplit_C327(t *testing.T) {
 		"Our database server crashed on deployment. The crashed server lost its replication log."
 	first, rest, _ := strings.Cut(two, " Our")
 	second := "Our" + rest
-	parts, err := json.Marshal(map[string]any{"parts": []string{first, second}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := must.Get(json.Marshal(map[string]any{"parts": []string{first, second}}))(t)
 	for name, d := range map[string]*policytest.Desk{
 		"model": {Overrides: `{"split":true}`, Answers: map[string]string{"split": string(parts)}},
 		"none":  {Overrides: `{"split":true}`, By: memory.AnalystHeuristic},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dec, err := newAMem(t).Decide(t.Context(), d, policytest.Added(policytest.Note(9, two)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			dec := must.Get(newAMem(t).Decide(t.Context(), d, policytest.Added(policytest.Note(9, two))))(t)
 			if len(dec.Puts) != 1 || dec.Note.Content != first || dec.Puts[0].Content != second {
 				t.Fatalf("got %q and %+v", dec.Note.Content, dec.Puts)
 			}
@@ -386,9 +368,6 @@ func TestSplit_C327(t *testing.T) {
 
 func newAMem(t *testing.T) *Policy {
 	t.Helper()
-	p, err := New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New())(t)
 	return p
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestCheckConfig: overrides are checked strictly, and a fault names the field (C032,
@@ -63,10 +64,7 @@ func TestCheckConfig(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	d := newAMem(t).Describe()
-	c, err := parseConfig(d.Defaults)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(parseConfig(d.Defaults))(t)
 	if diff := cmp.Diff(DefaultConfig(), c); diff != "" {
 		t.Errorf("defaults (-used +shown):\n%s", diff)
 	}
@@ -76,9 +74,7 @@ func TestDescribe(t *testing.T) {
 		} `json:"properties"`
 		AdditionalProperties *bool `json:"additionalProperties"`
 	}
-	if err := json.Unmarshal(d.Schema, &schema); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(d.Schema, &schema))
 	if len(schema.Properties) != len(settings())+2 || schema.AdditionalProperties == nil || *schema.AdditionalProperties {
 		t.Errorf("the schema is not strict or not whole: %s", d.Schema)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestPrompts compares every prompt with its golden file: C018, C019 and C036 (the
@@ -25,12 +26,8 @@ func TestPrompts(t *testing.T) {
 	}
 	n := policytest.Note(9, "New content. It has two sentences.")
 	n.Attributes = map[string]any{"speaker": "Ada"}
-	if _, err := p.Prepare(t.Context(), d, n); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Decide(t.Context(), d, policytest.Added(n)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.Prepare(t.Context(), d, n))(t)
+	must.Get(p.Decide(t.Context(), d, policytest.Added(n)))(t)
 	for i, name := range []string{"analyze.v3", "split.v2", "evolve.v4"} {
 		policytest.Golden(t, "golden/"+name+".txt", policytest.PromptText(d.Asked[i]))
 	}
@@ -46,12 +43,8 @@ func TestHostileTextStaysData(t *testing.T) {
 	near[0].Note.Tags, near[0].Note.Keywords = []string{policytest.Hostile}, []string{policytest.Hostile}
 	d := &policytest.Desk{Near: near, Answers: map[string]string{"evolve": `{}`, "analyze": `{}`}, LinkedNotes: map[uuid.UUID][]memory.Note{policytest.ID(2): {policytest.Note(5, policytest.Hostile)}}}
 	n := memory.Note{ID: policytest.ID(9), Content: policytest.Hostile, Attributes: map[string]any{"speaker": policytest.Hostile}, OccurredAt: policytest.Noon}
-	if _, err := p.Prepare(t.Context(), d, n); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Decide(t.Context(), d, policytest.Added(n)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(p.Prepare(t.Context(), d, n))(t)
+	must.Get(p.Decide(t.Context(), d, policytest.Added(n)))(t)
 	for _, c := range d.Asked {
 		if strings.Count(c.Prompt, "<memory-data>") != 1 || strings.Count(c.Prompt, "</memory-data>") != 1 {
 			t.Errorf("%s: the marks are forged:\n%s", c.Name, c.Prompt)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // The one pass over the words finds the cut that a comparison of all words with each other finds.
@@ -96,9 +97,7 @@ func least(t *testing.T, f func()) int64 {
 	t.Helper()
 	used := func() int64 {
 		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 		return u.Utime.Nano() + u.Stime.Nano()
 	}
 	out := int64(1 << 62)

@@ -9,14 +9,12 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func loadCalls(t *testing.T) *Calls {
 	t.Helper()
-	c, err := LoadCalls()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(LoadCalls())(t)
 	return c
 }
 
@@ -24,17 +22,11 @@ func loadCalls(t *testing.T) *Calls {
 func TestCallPrompts(t *testing.T) {
 	t.Parallel()
 	calls := loadCalls(t)
-	triples, err := calls.Triples(TriplesInput{
+	triples := must.Get(calls.Triples(TriplesInput{
 		memory.Utterance{Role: memory.RoleUser, Name: "Ana", Content: policytest.Hostile, Time: policytest.Noon},
 		[]KnownTriple{{SubjectUser, relationPlace, policytest.Hostile, policytest.Noon}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	abstract, err := calls.Abstract(AbstractInput{Items: []AbstractItem{{Content: policytest.Hostile, Time: policytest.Noon, Importance: 0.4}, {Content: "Tea again.", Time: policytest.Noon, Importance: 0.5}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	abstract := must.Get(calls.Abstract(AbstractInput{Items: []AbstractItem{{Content: policytest.Hostile, Time: policytest.Noon, Importance: 0.4}, {Content: "Tea again.", Time: policytest.Noon, Importance: 0.5}}}))(t)
 	for _, c := range []memory.Call{triples, abstract} {
 		_, version, _ := strings.Cut(c.Version, "@")
 		policytest.Golden(t, "golden/"+c.Name+".v"+version+".txt", policytest.PromptText(c))

@@ -7,16 +7,14 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/analyst"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestQuestionsOfAnotherTalk: without a model a sentence answers a question of somebody else in its session, soon after it, and
 // no other.
 func TestQuestionsOfAnotherTalk(t *testing.T) {
 	t.Parallel()
-	p, err := mem0.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(mem0.New())(t)
 	ask := mem0.Line{Name: "Eva", Session: "a", Text: "What do you ride to work?"}
 	said := mem0.Line{Name: "Tom", Session: "a", Text: "I bought a red bicycle."}
 	for name, c := range map[string]struct {

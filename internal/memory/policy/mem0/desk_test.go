@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // testDesk is a desk with a conversation and what was learned from it. It applies each
@@ -52,10 +53,7 @@ func newTestDesk(t *testing.T, p *Policy, config string) *testDesk {
 
 func newTestMem0(t *testing.T) *Policy {
 	t.Helper()
-	p, err := New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New())(t)
 	return p
 }
 
@@ -300,10 +298,7 @@ func (k *testDesk) learn(messages ...memory.Note) memory.Decision {
 
 func (k *testDesk) decide(e memory.Event) memory.Decision {
 	k.t.Helper()
-	dec, err := k.p.Decide(k.t.Context(), k, e)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	dec := must.Get(k.p.Decide(k.t.Context(), k, e))(k.t)
 	k.apply(dec)
 	return dec
 }
@@ -342,10 +337,7 @@ func (k *testDesk) remove(id uuid.UUID) {
 // contents returns the texts of the live notes of a kind, oldest first.
 func (k *testDesk) contents(kind memory.Kind) []string {
 	k.t.Helper()
-	notes, err := k.List(k.t.Context(), memory.NoteQuery{Kinds: []memory.Kind{kind}, Limit: 1000})
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	notes := must.Get(k.List(k.t.Context(), memory.NoteQuery{Kinds: []memory.Kind{kind}, Limit: 1000}))(k.t)
 	out := []string{}
 	for _, n := range notes {
 		out = append(out, n.Content)
@@ -376,9 +368,7 @@ func (k *testDesk) fact(content string) memory.Note {
 func readOutcome(t *testing.T, d memory.Decision) Outcome {
 	t.Helper()
 	var o Outcome
-	if err := json.Unmarshal(d.Outcome, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(d.Outcome, &o))
 	return o
 }
 

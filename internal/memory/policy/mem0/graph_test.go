@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/graph"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // graphDesk is a testDesk with a graph. A message is extracted as a fact with the same text,
@@ -30,10 +31,7 @@ type graphDesk struct {
 
 func newGraphDesk(t *testing.T, config string) *graphDesk {
 	t.Helper()
-	p, err := NewGraph()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewGraph())(t)
 	n := &graphDesk{testDesk: newTestDesk(t, p, config), relations: map[string][]Triple{}, types: map[string]string{}}
 	n.answerDecide(func(DecideInput) (Operation, int, string) { return OpAdd, 0, "" })
 	n.answers["entities"] = func(c memory.Call) string {
@@ -70,10 +68,7 @@ func newGraphDesk(t *testing.T, config string) *graphDesk {
 
 func encoded(t *testing.T, v any) string {
 	t.Helper()
-	raw, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(v))(t)
 	return string(raw)
 }
 
@@ -94,9 +89,7 @@ func graphOutcome(t *testing.T, d memory.Decision) GraphOutcome {
 	var o struct {
 		Graph GraphOutcome `json:"graph"`
 	}
-	if err := json.Unmarshal(d.Outcome, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(d.Outcome, &o))
 	return o.Graph
 }
 
@@ -121,9 +114,7 @@ func (n *graphDesk) edge(triple string) (graph.Edge, memory.Link) {
 // throughJSON returns attributes as a store returns them.
 func throughJSON(t *testing.T, a map[string]any) (out map[string]any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(encoded(t, a)), &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(encoded(t, a)), &out))
 	return out
 }
 

@@ -8,16 +8,14 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/analyst"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/mem0"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestNothingVanishes: without a model no fact is deleted or changed by what is said later, about anybody, in any form
 // of a clause: subject, own thing, relation, clause and language, more than 2,000 pairs.
 func TestNothingVanishes(t *testing.T) {
 	t.Parallel()
-	p, err := mem0.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(mem0.New())(t)
 	a := analyst.New()
 	pairs, learned := 0, 0
 	for _, o := range languages {

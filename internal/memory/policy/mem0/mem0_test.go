@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestMem0Facts: both phases are in the outcome (C159, C186: extraction, then decisions). An exchange
@@ -139,10 +140,7 @@ func TestMem0Decisions(t *testing.T) {
 			t.Parallel()
 			k := newTestDesk(t, newTestMem0(t), "")
 			k.answerExtract([]string{r.known}, []string{r.fact})
-			raw, err := json.Marshal(r.answer)
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := must.Get(json.Marshal(r.answer))(t)
 			k.answerWith("decide", string(raw))
 			k.userSays(r.known, withAttribute("project", "x"))
 			was := k.fact(r.known)
@@ -638,10 +636,7 @@ func TestMem0Note(t *testing.T) {
 func TestMem0Reading(t *testing.T) {
 	t.Parallel()
 	p := newTestMem0(t)
-	g, err := NewGraph()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(NewGraph())(t)
 	for _, r := range []struct {
 		p      *Policy
 		config string

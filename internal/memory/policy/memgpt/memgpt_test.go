@@ -12,14 +12,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/block"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func newPolicy(t *testing.T) *memgpt.Policy {
 	t.Helper()
-	p, err := memgpt.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(memgpt.New())(t)
 	return p
 }
 
@@ -59,10 +57,7 @@ func TestPaging(t *testing.T) {
 	if !strings.HasPrefix(got.Instructions, "You are an assistant") || strings.Contains(got.Instructions, "{{") {
 		t.Errorf("the instructions are %q", got.Instructions)
 	}
-	shown, err := json.MarshalIndent(got.Tools, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	shown := must.Get(json.MarshalIndent(got.Tools, "", "  "))(t)
 	policytest.Golden(t, "tools.json", append(shown, '\n'))
 	for _, tool := range got.Tools {
 		var schema struct {
@@ -71,9 +66,7 @@ func TestPaging(t *testing.T) {
 			Required   []string                   `json:"required"`
 			Additional *bool                      `json:"additionalProperties"`
 		}
-		if err := json.Unmarshal(tool.Parameters, &schema); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(tool.Parameters, &schema))
 		if schema.Type != "object" || schema.Required == nil || schema.Additional == nil || *schema.Additional || schema.Properties[memgpt.ArgHeartbeat] == nil {
 			t.Errorf("%s has the parameters %s", tool.Name, tool.Parameters)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // testDesk is a desk with notes: it applies each decision, so that the next one sees the
@@ -32,10 +33,7 @@ type testDesk struct {
 
 func newTestDesk(t *testing.T, config string) *testDesk {
 	t.Helper()
-	p, err := New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New())(t)
 	return &testDesk{
 		Desk: &policytest.Desk{Overrides: config, Answers: map[string]string{
 			callDay:         `{"summary":"Ann told of her cat Mia.","events":["Ann adopted Mia."]}`,
@@ -135,10 +133,7 @@ func (s *testDesk) recall(id uuid.UUID) {
 // decide calls the policy and applies its decision.
 func (s *testDesk) decide(e memory.Event) memory.Decision {
 	s.t.Helper()
-	dec, err := s.p.Decide(s.t.Context(), s, e)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	dec := must.Get(s.p.Decide(s.t.Context(), s, e))(s.t)
 	for _, n := range dec.Puts {
 		s.remove(n.ID)
 		s.notes = append(s.notes, n)
@@ -176,9 +171,7 @@ func (s *testDesk) task(name, key, args string) memory.Decision {
 func readOutcome(t *testing.T, d memory.Decision) outcome {
 	t.Helper()
 	var o outcome
-	if err := json.Unmarshal(d.Outcome, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(d.Outcome, &o))
 	return o
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 const daily = 24 * time.Hour
@@ -61,10 +62,7 @@ func TestRetentionGrowsWithStrength(t *testing.T) {
 // retained returns the retention of each note, from a pass that forgets all and is not applied.
 func retained(t *testing.T, s *testDesk) map[uuid.UUID]float64 {
 	t.Helper()
-	dec, err := s.p.Decide(t.Context(), s, policytest.TaskEvent(taskForget, "", `{"mode":"threshold","floor":1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dec := must.Get(s.p.Decide(t.Context(), s, policytest.TaskEvent(taskForget, "", `{"mode":"threshold","floor":1}`)))(t)
 	out := map[uuid.UUID]float64{}
 	for _, item := range readOutcome(t, dec).Items {
 		out[item.Note] = item.Retention
@@ -256,9 +254,7 @@ func TestForgetArgs(t *testing.T) {
 		}
 	}
 	var plain map[string]any
-	if err := json.Unmarshal(s.task(taskForget, "", "").Outcome, &plain); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(s.task(taskForget, "", "").Outcome, &plain))
 	if items, ok := plain["items"].([]any); !ok || len(items) != 0 || plain["forgotten"] != 0.0 {
 		t.Errorf("a pass without anything to forget says %v", plain)
 	}

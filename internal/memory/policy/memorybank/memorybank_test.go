@@ -17,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 var mayDay = time.Date(2023, 5, 1, 9, 0, 0, 0, time.UTC)
@@ -381,10 +382,7 @@ func TestBankOverlong(t *testing.T) {
 		s.say(byte(i+1), memory.RoleUser, "Ann", fmt.Sprint(i), fmt.Sprintf("Turn %d. %s", i, strings.Repeat("很长 long ", 200)), mayDay.Add(time.Duration(i)*time.Minute))
 	}
 	long := strings.Repeat("Mia sleeps. ", 500)
-	events, err := json.Marshal(slices.Repeat([]string{long, "a", "b", " "}, 50))
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must.Get(json.Marshal(slices.Repeat([]string{long, "a", "b", " "}, 50)))(t)
 	s.Answers[callDay] = fmt.Sprintf(`{"summary":%q,"events":%s}`, long, events)
 	s.Answers[callPersonality] = fmt.Sprintf(`{"traits":[%q],"mood":%q,"reply_strategy":%q}`, long, long, long)
 	s.task(taskDay, "2023-05-01", "")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func page(user, assistant string) CallPage {
@@ -25,10 +26,7 @@ func page(user, assistant string) CallPage {
 
 func loadCalls(t *testing.T) *Calls {
 	t.Helper()
-	c, err := LoadCalls()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(LoadCalls())(t)
 	return c
 }
 
@@ -48,10 +46,7 @@ func sampleCalls(t *testing.T) []memory.Call {
 		func() (memory.Call, error) { return c.Profile(ProfileInput{old, "Ana", pages}) },
 		func() (memory.Call, error) { return c.Knowledge(KnowledgeInput{Pages: pages}) },
 	} {
-		call, err := build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		call := must.Get(build())(t)
 		out = append(out, call)
 	}
 	return out
@@ -157,10 +152,7 @@ func TestReadProfile(t *testing.T) {
 			t.Errorf("%s makes %q of the profile, ended %q, want %q (%v)", answer, is, got.Ended, want, err)
 		}
 	}
-	c, err := loadCalls(t).Profile(ProfileInput{Old: old})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(loadCalls(t).Profile(ProfileInput{Old: old}))(t)
 	for _, poor := range []string{`{"dimensions":[],"text":""}`, `{"dimensions":[],"text":"None"}`, `{"dimensions":[],"text":"Hums."}`, `{"dimensions":"none","text":""}`} {
 		if c.Check(json.RawMessage(poor)) == nil {
 			t.Errorf("accepted %s", poor)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/policytest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // exactly fails when a figure differs from the wanted one by 1e-9 or more.
@@ -92,10 +93,7 @@ func TestHeat_C222(t *testing.T) {
 // C210, C220, C222, C227, C236: the settings with their presets; values out of range are refused by name.
 func TestSettings_C210(t *testing.T) {
 	t.Parallel()
-	p, err := New("small")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New("small"))(t)
 	for config, field := range map[string]string{
 		`{"short_capacity":0}`: "short_capacity", `{"short_capacity":1000000}`: "short_capacity", `{"short_capacity":2.5}`: "short_capacity",
 		`{"mid_capacity":0}`: "mid_capacity", `{"mid_capacity":1000000}`: "mid_capacity", `{"mid_capacity":-1}`: "mid_capacity",

@@ -13,6 +13,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall/contexts"
 	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C145: with any fixed notes and any budget, the text has the reported number of tokens, stays
@@ -40,14 +41,8 @@ func TestFixedNotesKeepTheBudget(t *testing.T) {
 		if len(r.Recent) > 0 && rapid.Bool().Draw(t, "found as well") {
 			r.Hits = append(r.Hits, contexts.Hit{Note: new(r.Recent[0])})
 		}
-		out, err := contexts.Write(t.Context(), &r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := r.Encoding.Count(out.Text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(contexts.Write(t.Context(), &r))(t)
+		n := must.Get(r.Encoding.Count(out.Text))(t)
 		if n != out.Tokens || n > r.Budget {
 			t.Fatalf("says %d tokens of %d in %s, has %d:\n%s", out.Tokens, r.Budget, r.Encoding, n, out.Text)
 		}
@@ -91,10 +86,7 @@ func TestPortraitAtEveryBudget(t *testing.T) {
 			for _, encoding := range search.Encodings() {
 				r.Encoding = encoding
 				for r.Budget = 200; r.Budget <= 4000; r.Budget += 50 + r.Budget/4 {
-					out, err := contexts.Write(t.Context(), &r)
-					if err != nil {
-						t.Fatal(err)
-					}
+					out := must.Get(contexts.Write(t.Context(), &r))(t)
 					strategy := strings.Index(out.Text, string([]rune("reply strategy: " + said.strategy)[:24]))
 					shown := strings.Index(out.Text, string([]rune(said.portrait)[:8]))
 					if strategy < 0 || shown < strategy {
@@ -128,10 +120,7 @@ func TestFoundMessagesComeFirst(t *testing.T) {
 	}
 	count := func(budget int) (found, others int, text string) {
 		r.Budget = budget
-		out, err := contexts.Write(t.Context(), &r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(contexts.Write(t.Context(), &r))(t)
 		return strings.Count(out.Text, "Message "), strings.Count(out.Text, "Summary ") + strings.Count(out.Text, "Answer "), out.Text
 	}
 	if found, others, text := count(400); found < 12 || others > 3 || !strings.Contains(text, "planted roses") {
@@ -148,12 +137,9 @@ func TestOnlyShownSentencesHide(t *testing.T) {
 	said := hit(memory.KindMessage, 1, "The ferry to the island leaves at seven from the old harbor.")
 	summary := hit(memory.KindSummary, 1, "Ann bought honey at the market. The ferry to the island leaves at seven from the old harbor. "+strings.Repeat("It rained. ", 80))
 	summary.Note.Provenance.Sources = []uuid.UUID{said.Note.ID}
-	out, err := contexts.Write(t.Context(), &contexts.Request{
+	out := must.Get(contexts.Write(t.Context(), &contexts.Request{
 		Query: "honey market", Budget: 400, Order: contexts.OrderTime, Encoding: search.Encodings()[0], ByDate: true, Hits: []contexts.Hit{summary, said},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if !strings.Contains(out.Text, "honey") || !slices.ContainsFunc(out.Notes, func(n memory.Note) bool { return n.ID == said.Note.ID }) {
 		t.Errorf("%s", out.Text)
 	}

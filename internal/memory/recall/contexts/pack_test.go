@@ -20,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall/contexts"
 	"github.com/slipboxhq/slipbox/internal/search"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // pieces are texts of many scripts, and texts that could break the frame.
@@ -60,10 +61,7 @@ func drawContext(t *rapid.T) (contexts.Request, contexts.Result) {
 		Encoding: rapid.SampledFrom(search.Encodings()).Draw(t, "encoding"),
 		Hits:     drawHits(t),
 	}
-	out, err := contexts.Write(t.Context(), &r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(contexts.Write(t.Context(), &r))(t)
 	return r, out
 }
 
@@ -73,10 +71,7 @@ func TestContextKeepsItsBudget(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		r, out := drawContext(t)
-		n, err := r.Encoding.Count(out.Text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(r.Encoding.Count(out.Text))(t)
 		if n != out.Tokens || n > r.Budget {
 			t.Fatalf("says %d tokens of %d in %s, has %d:\n%s", out.Tokens, r.Budget, r.Encoding, n, out.Text)
 		}
@@ -143,10 +138,7 @@ func hit(kind memory.Kind, at int, content string) contexts.Hit {
 func write(t *testing.T, r contexts.Request, hits ...contexts.Hit) contexts.Result {
 	t.Helper()
 	r.Budget, r.Order, r.Encoding, r.Hits = cmp.Or(r.Budget, 2000), cmp.Or(r.Order, contexts.OrderTime), search.O200k, hits
-	out, err := contexts.Write(t.Context(), &r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(contexts.Write(t.Context(), &r))(t)
 	return out
 }
 
@@ -383,10 +375,7 @@ func TestFactsAboutTheSameAreTogether(t *testing.T) {
 		"recent":            {Hits: []contexts.Hit{facts[1], facts[0], said[0], other}, Recent: []memory.Note{*said[1].Note}},
 	} {
 		r.Query, r.Budget, r.Encoding, r.Order = "Where do I live?", 500, search.Encodings()[0], contexts.OrderTime
-		out, err := contexts.Write(t.Context(), &r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(contexts.Write(t.Context(), &r))(t)
 		newer, older := strings.Index(out.Text, "Nora: “I live in Copenhagen"), strings.Index(out.Text, "I live in Rotterdam")
 		if newer < 0 || older < newer || strings.Count(out.Text, "Rotterdam") != 1 || strings.Contains(out.Text[newer:older], "cello") {
 			t.Errorf("%s:\n%s", name, out.Text)
@@ -419,10 +408,7 @@ func TestAnswerHasItsQuestion(t *testing.T) {
 			t.Parallel()
 			r.Query, r.Encoding, r.Order = "shade", search.Encodings()[0], contexts.OrderTime
 			for r.Budget = 80; r.Budget <= 600; r.Budget += 20 {
-				out, err := contexts.Write(t.Context(), &r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := must.Get(contexts.Write(t.Context(), &r))(t)
 				shows := func(id uuid.UUID) bool {
 					return slices.ContainsFunc(out.Notes, func(n memory.Note) bool { return n.ID == id })
 				}

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestNew: a test finds no rows of the test before, nor a changed schema, though it has the same database
@@ -14,18 +15,11 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	use := func(change string) (oid, tenants, next int64) {
 		t.Run("", func(t *testing.T) {
-			conn, err := pgx.Connect(t.Context(), postgrestest.New(t).OwnerURL)
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := must.Get(pgx.Connect(t.Context(), postgrestest.New(t).OwnerURL))(t)
 			defer conn.Close(t.Context())
-			if err := conn.QueryRow(t.Context(), `SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::bigint,
- (SELECT count(*) FROM tenants), nextval('audit_ids')`).Scan(&oid, &tenants, &next); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := conn.Exec(t.Context(), change); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, conn.QueryRow(t.Context(), `SELECT (SELECT oid FROM pg_database WHERE datname = current_database())::bigint,
+ (SELECT count(*) FROM tenants), nextval('audit_ids')`).Scan(&oid, &tenants, &next))
+			must.Get(conn.Exec(t.Context(), change))(t)
 		})
 		return oid, tenants, next
 	}

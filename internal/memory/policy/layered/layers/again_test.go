@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // visible reports whether every note that an answer of remember names can be read.
@@ -204,9 +205,7 @@ func TestC251Accesses(t *testing.T) {
 		look()
 		seen(float64(i+1), at)
 	}
-	if err := b.Recall.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Recall.Flush(t.Context()))
 	seen(6, at)
 	b.Pass(14 * 24 * time.Hour)
 	look()

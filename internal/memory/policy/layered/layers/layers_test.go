@@ -10,6 +10,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/layered"
 	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // shortStore keeps only the newest revision of some notes.
@@ -37,10 +38,7 @@ func TestReplayWithoutRevision(t *testing.T) {
 	}
 	notes := []memory.Note{inLayer("log"), inLayer(layered.Episodic), {ID: uuid.New(), Kind: memory.KindKnowledge}, {ID: uuid.New(), Kind: memory.KindNote}}
 	l := &Service{Store: &shortStore{notes: notes}}
-	got, err := l.replay(t.Context(), tenant.Scope{}, memory.AnswerIDs{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(l.replay(t.Context(), tenant.Scope{}, memory.AnswerIDs{}))(t)
 	if len(got.Stored) != 2 || got.Stored[0].Layer != layered.Episodic || got.Stored[1].Layer != layered.Semantic {
 		t.Errorf("%+v", got.Stored)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/text"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // layeredSpace creates a collection with the policy layered and returns its path.
@@ -269,9 +270,7 @@ func TestC256AccessesKeepAnItem(t *testing.T) {
 	for range 5 {
 		recalled(t, b, c, "items", "kettle", "layer", "working")
 	}
-	if err := b.Recall.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Recall.Flush(t.Context()))
 	remember(t, b, c, "The new chair.", "importance", .9, "layers", []string{"working"})
 	if got := recalled(t, b, c, "items", "kettle lamp chair", "layer", "working"); slices.Contains(got, "The unused lamp.") || len(got) != 2 {
 		t.Errorf("%q", got)
@@ -671,9 +670,7 @@ func TestC303Decay(t *testing.T) {
 		}
 	}
 	recalled(t, b, c, "items", "harbor", "layer", "episodic")
-	if err := b.Recall.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Recall.Flush(t.Context()))
 	run()
 	if importance() != .8 {
 		t.Errorf("after it was recalled: %v", importance())
@@ -1005,9 +1002,7 @@ func checkHistory(t *testing.T, name string, model *llmtest.Server, most int, fi
 	var sent struct {
 		Messages []json.RawMessage `json:"messages"`
 	}
-	if err := json.Unmarshal(requests[len(requests)-1].Body, &sent); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(requests[len(requests)-1].Body, &sent))
 	var spoken []string
 	asked, answered := map[string]bool{}, 0
 	for _, raw := range sent.Messages {
@@ -1018,9 +1013,7 @@ func checkHistory(t *testing.T, name string, model *llmtest.Server, most int, fi
 				ID string `json:"id"`
 			} `json:"tool_calls"`
 		}
-		if err := json.Unmarshal(raw, &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(raw, &m))
 		switch m.Role {
 		case "user", "assistant":
 			spoken = append(spoken, string(raw))

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // A request that gives up does not keep its turn, other collections do not wait, and nothing is kept of a collection
@@ -14,19 +16,13 @@ func TestAbandonedTurnsAreNotKept(t *testing.T) {
 	t.Parallel()
 	var all turns
 	one, other := uuid.New(), uuid.New()
-	end, err := all.begin(t.Context(), one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	end := must.Get(all.begin(t.Context(), one))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := all.begin(ctx, one); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	free, err := all.begin(t.Context(), other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := must.Get(all.begin(t.Context(), other))(t)
 	free()
 	end()
 	if len(all.lines) != 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // item returns a message of the queue.
@@ -167,12 +168,9 @@ func TestTokensAreCountedOnce(t *testing.T) {
 func TestSaidIn(t *testing.T) {
 	t.Parallel()
 	run := uuid.New()
-	stored, err := TurnContent(memory.Turn{Text: "One moment.", Calls: []memory.ToolCall{
+	stored := must.Get(TurnContent(memory.Turn{Text: "One moment.", Calls: []memory.ToolCall{
 		{ID: "1", Name: "core_memory_append", Arguments: `{"label":"human","content":"x"}`}, {ID: "2", Name: toolSend, Arguments: `{"message":"Good evening."}`},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	turn := func(role memory.Role, content string, attributes map[string]any) queued {
 		return item(run, memory.Turn{Role: role, Text: content}, attributes)
 	}
@@ -189,10 +187,7 @@ func TestSaidIn(t *testing.T) {
 		"other call": {calling(run, "1"), ""},
 	} {
 		if name == "other call" {
-			only, err := TurnContent(memory.Turn{Calls: []memory.ToolCall{{ID: "1", Name: "find", Arguments: `{}`}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			only := must.Get(TurnContent(memory.Turn{Calls: []memory.ToolCall{{ID: "1", Name: "find", Arguments: `{}`}}}))(t)
 			c.q.note.Content = only
 		}
 		if got, ok := saidIn(&c.q); ok != (c.want != "") || ok && got.Content != c.want {

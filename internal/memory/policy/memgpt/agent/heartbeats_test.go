@@ -13,15 +13,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // later advances the clock and runs what is due.
 func later(t *testing.T, b *apptest.System, d time.Duration) {
 	t.Helper()
 	b.Pass(d)
-	if _, err := b.Work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Work(t.Context()))(t)
 }
 
 // kinds returns the types of an agent's runs, newest first.
@@ -126,9 +125,7 @@ func TestHeartbeatOfABusyAgent(t *testing.T) {
 	if err != nil || len(tasks) != 1 {
 		t.Fatalf("%d tasks, %v", len(tasks), err)
 	}
-	if err := b.Engine.RunPolicy(t.Context(), s, tasks[0]); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Engine.RunPolicy(t.Context(), s, tasks[0]))
 	if got := kinds(t, b, c); got != "message message" {
 		t.Errorf("the runs are %q", got)
 	}
@@ -151,9 +148,7 @@ func TestFlushRoute(t *testing.T) {
 	flush := func(body string) float64 {
 		t.Helper()
 		job := b.Call(t, "one", "POST", c+"/flush", body).Want(202).Text("job.id")
-		if _, err := b.Work(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Work(t.Context()))(t)
 		done := b.Call(t, "one", "GET", "/v1/jobs/"+job, "").Want(200)
 		if done.Text("state") != "done" || done.Text("kind") != "flush" {
 			t.Fatalf("the job is %s", done.Body)

@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy/memgpt"
 	"github.com/slipboxhq/slipbox/internal/search"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // tokensOf returns the tokens of a request.
@@ -79,10 +80,7 @@ func TestLongConversation(t *testing.T) {
 		if i == 2 {
 			content = "The code of the safe is 4711."
 		}
-		n, err := search.O200k.Count(content)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(search.O200k.Count(content))(t)
 		total += n
 		if run := b.Says(t, c, content); run.Text("state") != "done" {
 			t.Fatalf("turn %d: %.500s", i, run.Body)
@@ -154,9 +152,7 @@ func TestSummaryFallbacks(t *testing.T) {
 		run := b.Says(t, collection, "Hello")
 		if run.Text("state") != "done" { // an endpoint that is down is tried again
 			b.Pass(3e9)
-			if _, err := b.Work(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(b.Work(t.Context()))(t)
 			run = b.Call(t, "one", "GET", collection+"/runs/"+run.Text("id"), "").Want(200)
 		}
 		summary := b.Call(t, "one", "GET", collection+"/notes?kind=summary", "").Want(200).Text("items.0.content")
@@ -180,9 +176,7 @@ func TestRunWithBrokenModel(t *testing.T) {
 	}
 	for range 6 {
 		b.Pass(120e9)
-		if _, err := b.Work(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Work(t.Context()))(t)
 	}
 	failed := b.Call(t, "one", "GET", c+"/runs/"+run.Text("id"), "").Want(200)
 	if failed.Text("state") != "failed" || failed.Text("stop_reason") != "error" || !strings.Contains(failed.Text("error"), "(500)") {
@@ -215,9 +209,7 @@ func TestFlushBeforeTheAnswer(t *testing.T) {
 	run := b.Call(t, "one", "POST", c+"/events", `{"content":"The second boat is red."}`).Want(202).Text("run")
 	work := func() {
 		t.Helper()
-		if _, err := b.Work(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Work(t.Context()))(t)
 	}
 	work()
 	b.Call(t, "one", "POST", c+"/flush", `{"force":true}`).Want(202)
@@ -327,9 +319,7 @@ func TestRunsInOrder(t *testing.T) {
 		b.Call(t, "one", "POST", c+"/events", fmt.Sprintf(`{"content":"event %d"}`, i), "Idempotency-Key", fmt.Sprint("e", i)).Want(http.StatusAccepted)
 	}
 	again := b.Call(t, "one", "POST", c+"/events", `{"content":"event 0"}`, "Idempotency-Key", "e0").Want(http.StatusAccepted)
-	if _, err := b.Work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Work(t.Context()))(t)
 	if got := strings.Join(order, ","); got != "event 0,event 1,event 2,event 3" {
 		t.Errorf("the runs went %s", got)
 	}
@@ -361,9 +351,7 @@ func TestFlushes(t *testing.T) {
 		}
 		for n := 1; n <= 2; n++ {
 			b.Call(t, "one", "POST", c+"/flush", `{"force":true}`).Want(202)
-			if _, err := b.Work(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(b.Work(t.Context()))(t)
 			summary := b.Call(t, "one", "GET", c+"/notes?kind=summary", "").Want(200)
 			if got := summary.Text("items.0.content"); got != fmt.Sprintf("Summary number %d.", n) || len(asked) != n {
 				t.Fatalf("flush %d: %d were asked for; %s", n, len(asked), summary.Body)

@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // C124, C128, C131, C156, C157: an event becomes a run. Each turn and each result is committed, a failing tool returns its
@@ -265,17 +266,13 @@ func TestApprovals(t *testing.T) {
 	decide("one", first, args{"approve": true}).Want(200)
 	decide("one", first, args{"approve": true}).Want(200)
 	decide("one", first, args{"approve": false, "error": "no"}).Refused(409, fault.Conflict, "")
-	if _, err := b.Work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Work(t.Context()))(t)
 	half := b.Call(t, "one", "GET", c+"/runs/"+run.Text("id"), "").Want(200)
 	if half.Text("state") != "requires_action" || half.At("steps.0.ok") != true || half.At("steps.1.result") != nil {
 		t.Fatalf("after one answer the run is %s", half.Body)
 	}
 	b.Call(t, "one", "POST", "/v1/reviews/"+second+"/reject", `{"reason":"too private"}`).Want(200)
-	if _, err := b.Work(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Work(t.Context()))(t)
 	whole := b.Call(t, "one", "GET", c+"/runs/"+run.Text("id"), "").Want(200)
 	if whole.Text("stop_reason") != "terminal_tool" || !strings.Contains(whole.Text("steps.1.result"), "denied: too private") {
 		t.Errorf("the run is %s", whole.Body)
@@ -367,10 +364,7 @@ func TestRunReadLate(t *testing.T) {
 	b.Script(apptest.Calls(t, "send_message", args{"message": "Hello."}))
 	posted := b.Call(t, "one", "POST", c+"/events", `{"content":"Hi."}`).Want(http.StatusAccepted)
 	s := b.Scopes["one"].Scope
-	before, err := b.Store.OpenView(t.Context(), s, strings.TrimPrefix(c, "/v1/collections/"), memory.At{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(b.Store.OpenView(t.Context(), s, strings.TrimPrefix(c, "/v1/collections/"), memory.At{}))(t)
 	b.RunJobs(t)
 	run, err := b.Agents.Run(t.Context(), s, before, uuid.MustParse(posted.Text("run")))
 	if err != nil || run.State != "done" || run.Reply != "Hello." {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 func TestRulesComeBackAsExported(t *testing.T) {
@@ -52,9 +53,7 @@ func TestRulesComeBackAsExported(t *testing.T) {
 		"one child, two parents": {`[{"tool_name":"x","type":"parent_last_tool","children":["z"]},{"tool_name":"y","type":"parent_last_tool","children":["z"]}]`, []memory.ToolRule{{Tool: "z", Rule: memory.RuleAfter, After: []string{"x", "y"}}}, 0},
 	} {
 		var list []rulePart
-		if err := json.Unmarshal([]byte(c.given), &list); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(c.given), &list))
 		out := &left{}
 		if got, _ := importRules(list, "tool_rules", out); !reflect.DeepEqual(got, c.want) || len(out.list) != c.left {
 			t.Errorf("%s: %v, left %v", name, got, out.list)
@@ -110,13 +109,10 @@ func TestParseRefuses(t *testing.T) {
 func read(t *testing.T, agent string) (*reader, error) {
 	t.Helper()
 	out := &left{}
-	a, err := parse([]byte(`{"agents":[`+agent+`],"blocks":[],"tools":[]}`), "", out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(parse([]byte(`{"agents":[`+agent+`],"blocks":[],"tools":[]}`), "", out))(t)
 	c := &memory.Collection{ID: uuid.MustParse("0190a000-0000-7000-8000-000000000001"), CreatedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	r := newReader(c, time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), a, "messages", out)
-	err = r.read(a)
+	err := r.read(a)
 	return r, err
 }
 
@@ -164,7 +160,7 @@ func TestMessagesAreUnpacked(t *testing.T) {
 	call := `{"id":"m1","role":"assistant","content":[{"type":"text","text":"Hm."},{"type":"reasoning","reasoning":"secret thoughts"}],` +
 		`"tool_calls":[{"id":"c1","type":"function","function":{"name":"send_message","arguments":"{\"message\":\"Hello Ann.\"}"}},` +
 		`{"id":"c2","type":"function","function":{"name":"archival_memory_search","arguments":"{\"query\":\"x\"}"}}],"created_at":"2025-01-01T00:00:01"}`
-	r, err := read(t, `{"id":"agent-0","in_context_message_ids":["m0","s","m3"],"messages":[
+	r := must.Get(read(t, `{"id":"agent-0","in_context_message_ids":["m0","s","m3"],"messages":[
 		{"id":"m0","role":"system","content":"The prompt.","created_at":"2025-01-01T00:00:00"},
 		{"id":"u","role":"user","content":"{\"type\":\"user_message\",\"message\":\"I am Ann.\",\"time\":\"x\"}","created_at":"2025-01-01T00:00:00.5+01:00"},
 		`+call+`,
@@ -174,10 +170,7 @@ func TestMessagesAreUnpacked(t *testing.T) {
 		{"id":"m3","role":"assistant","content":"Bye.","created_at":"2025-01-01T00:00:04"},
 		{"id":"m4","role":"approval","content":null,"created_at":"2025-01-01T00:00:05"},
 		{"id":"m5","role":"assistant","content":[],"created_at":"2025-01-01T00:00:05"},
-		{"id":"m6","role":"user","content":"`+strings.Repeat("long ", 20_000)+`"}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+		{"id":"m6","role":"user","content":"`+strings.Repeat("long ", 20_000)+`"}]}`))(t)
 	var got []string
 	for _, l := range r.lines {
 		attributes, _ := l[lineAttributes].(map[string]any)

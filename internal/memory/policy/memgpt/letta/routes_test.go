@@ -12,6 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // lettaFile is an agent file as Letta writes it, with things that are not carried.
@@ -49,9 +50,7 @@ func TestAgentFile(t *testing.T) {
 			Path string `json:"path"`
 		} `json:"not_carried"`
 	}
-	if err := json.Unmarshal(got.Body.Bytes(), &report); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(got.Body.Bytes(), &report))
 	var paths []string
 	for _, l := range report.Left {
 		paths = append(paths, l.Path)
@@ -182,9 +181,7 @@ func TestAgentFileRoundTrip(t *testing.T) {
 			var page struct {
 				Items []map[string]any `json:"items"`
 			}
-			if err := json.Unmarshal(b.Call(t, "one", "GET", c+path, "").Want(http.StatusOK).Body.Bytes(), &page); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(b.Call(t, "one", "GET", c+path, "").Want(http.StatusOK).Body.Bytes(), &page))
 			for _, item := range page.Items {
 				for _, own := range []string{"created_at", "updated_at", "collection", "layer", "revision", "version", "actor", "analyst", "state", "provenance", "etag"} {
 					delete(item, own)

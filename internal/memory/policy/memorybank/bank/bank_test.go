@@ -23,6 +23,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // TestRoundTrip: an export equals the imported document, for a bank with only dialogues and for one
@@ -44,14 +45,12 @@ func TestRoundTrip(t *testing.T) {
 		if diff := cmp.Diff(want, v.exports(c.Name)); diff != "" {
 			t.Errorf("%s (-in +out):\n%s", file, diff)
 		}
-		shown, err := v.collections.Get(t.Context(), v.s, c.Name)
-		v.must(err)
+		shown := must.Get(v.collections.Get(t.Context(), v.s, c.Name))(t)
 		if shown.Collection.DisplayName != name {
 			t.Errorf("%s is shown as %q", file, shown.Collection.DisplayName)
 		}
 		// The export can be imported into another collection.
-		raw, err := v.bank.Export(t.Context(), v.s, c.Name)
-		v.must(err)
+		raw := must.Get(v.bank.Export(t.Context(), v.s, c.Name))(t)
 		again := v.collection("again-" + c.Name)
 		v.imports(again.Name, raw)
 		if diff := cmp.Diff(want, v.exports(again.Name)); diff != "" {
@@ -133,8 +132,7 @@ func TestImportTwice(t *testing.T) {
 	history := less["history"].(map[string]any)
 	history["2023-05-01"] = history["2023-05-01"].([]any)[1:]
 	delete(less, "meta_information")
-	raw, err := json.Marshal(less)
-	v.must(err)
+	raw := must.Get(json.Marshal(less))(t)
 	r = v.imports("nora", raw)
 	if r.Messages+r.Tasks != 0 {
 		t.Errorf("a forgotten bank %+v", r)
@@ -164,8 +162,7 @@ func TestImportStartsDays(t *testing.T) {
 	if got := v.tasks(c); !cmp.Equal(got, []memory.Task{{Name: "overall"}}) {
 		t.Errorf("tasks %+v", got)
 	}
-	made, err := v.collections.Create(t.Context(), v.s, notes.CollectionInput{Name: "plain", Policy: "none"}, memory.Request{})
-	v.must(err)
+	made := must.Get(v.collections.Create(t.Context(), v.s, notes.CollectionInput{Name: "plain", Policy: "none"}, memory.Request{}))(t)
 	v.imports("plain", sample(t, "fresh.json"))
 	if got := v.tasks(made.Collection); len(got) != 0 {
 		t.Errorf("tasks %+v", got)
@@ -179,17 +176,14 @@ func TestExportTellsOfRecall(t *testing.T) {
 	v := open(t)
 	v.collection("nora")
 	v.imports("nora", sample(t, "fresh.json"))
-	if _, err := v.recall.Search(t.Context(), v.s, v.view("nora"), recall.Query{Text: "reading a novel about lighthouse keepers", K: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(v.recall.Search(t.Context(), v.s, v.view("nora"), recall.Query{Text: "reading a novel about lighthouse keepers", K: 1}))(t)
 	v.must(v.recall.Flush(t.Context()))
 	at := time.Date(2023, 5, 4, 8, 0, 0, 0, time.UTC)
-	_, err := v.notes.AddMessages(t.Context(), v.s, "nora", notes.NewMessages{Messages: []notes.NewMessage{
+	must.Get(v.notes.AddMessages(t.Context(), v.s, "nora", notes.NewMessages{Messages: []notes.NewMessage{
 		{Role: memory.RoleSystem, Content: "Be kind.", OccurredAt: &at},
 		{Role: memory.RoleUser, Content: "The novel is over.", OccurredAt: &at},
 		{Role: memory.RoleAssistant, Content: "How did it end?", OccurredAt: &at},
-	}}, memory.Request{})
-	v.must(err)
+	}}, memory.Request{}))(t)
 	history := v.exports("nora").(map[string]any)["history"].(map[string]any)
 	want := map[string]any{
 		"query": "I am reading a novel about lighthouse keepers.", "response": "What do you like about it?",
@@ -212,7 +206,7 @@ func TestExportOfOwn(t *testing.T) {
 	if got := v.exports("own"); !cmp.Equal(got, decoded(t, []byte(`{"name":"own","history":{},"summary":{},"personality":{},"overall_history":"","overall_personality":"","meta_information":{}}`))) {
 		t.Errorf("empty: %v", got)
 	}
-	_, err := v.store.Write(t.Context(), v.s, c.ID, memory.WriteOptions{Cause: memory.CauseSummarize}, func(ctx context.Context, tx memory.Tx) error {
+	must.Get(v.store.Write(t.Context(), v.s, c.ID, memory.WriteOptions{Cause: memory.CauseSummarize}, func(ctx context.Context, tx memory.Tx) error {
 		for _, n := range []memory.Note{
 			{Kind: memory.KindSummary, Key: "day/2023-05-01", Content: "A day.", Attributes: map[string]any{"period": "day", "events": []any{"It rained."}}},
 			{Kind: memory.KindProfile, Key: "day/2023-05-01", Content: "Traits: kind.", Attributes: map[string]any{"period": "day"}},
@@ -225,8 +219,7 @@ func TestExportOfOwn(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	v.must(err)
+	}))(t)
 	want := decoded(t, []byte(`{"name":"own","history":{},"summary":{"2023-05-01":{"content":"A day.","events":["It rained."]}},
 		"personality":{"2023-05-01":"Traits: kind."},"overall_history":"It rained once.","overall_personality":"Kind. Reply strategy: Be brief.","meta_information":{}}`))
 	if diff := cmp.Diff(want, v.exports("own")); diff != "" {
@@ -244,12 +237,11 @@ func TestExportNamesThePerson(t *testing.T) {
 	v.imports("nora", sample(t, "fresh.json"))
 	given := v.exports("nora").(map[string]any)["name"]
 	for ref, name := range map[string]string{"own": "小美", "nora": ""} {
-		_, err := v.notes.AddMessages(t.Context(), v.s, ref, notes.NewMessages{Messages: []notes.NewMessage{
+		must.Get(v.notes.AddMessages(t.Context(), v.s, ref, notes.NewMessages{Messages: []notes.NewMessage{
 			{Role: memory.RoleUser, Name: name, Content: "我养了一只猫。"},
 			{Role: memory.RoleAssistant, Name: "Bot", Content: "恭喜！"},
 			{Role: memory.RoleUser, Content: "她叫咪咪。"},
-		}}, memory.Request{})
-		v.must(err)
+		}}, memory.Request{}))(t)
 	}
 	if got := v.exports("own").(map[string]any)["name"]; got != "小美" {
 		t.Errorf("the person is named %v", got)
@@ -370,8 +362,7 @@ func TestPermissions(t *testing.T) {
 	if _, err := v.bank.Export(t.Context(), grant.Scope(v.tenant, uuid.Nil, "key:less", tenant.NotesWrite), "c"); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("export: %v", err)
 	}
-	other, err := v.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "other"})
-	v.must(err)
+	other := must.Get(v.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "other"}))(t)
 	s := grant.Scope(other.ID, uuid.Nil, "key:other", tenant.AllPermissions()...)
 	if _, err := v.bank.Import(t.Context(), s, "c", sample(t, "fresh.json")); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another tenant imports: %v", err)
@@ -389,14 +380,9 @@ func published(t *testing.T) map[string]json.RawMessage {
 	if folder == "" {
 		return map[string]json.RawMessage{"Nora": sample(t, "fresh.json")}
 	}
-	raw, err := os.ReadFile(filepath.Join(folder, "memorybank_en.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join(folder, "memorybank_en.json")))(t)
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &all); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &all))
 	return all
 }
 
@@ -408,8 +394,7 @@ func TestPublishedMemoriesComeBackAsImported(t *testing.T) {
 	all := published(t)
 	for i, name := range slices.Sorted(maps.Keys(all)) {
 		c := v.collection(fmt.Sprintf("person-%d", i))
-		one, err := json.Marshal(map[string]json.RawMessage{name: all[name]})
-		v.must(err)
+		one := must.Get(json.Marshal(map[string]json.RawMessage{name: all[name]}))(t)
 		v.imports(c.Name, one)
 	}
 	for i, name := range slices.Sorted(maps.Keys(all)) {

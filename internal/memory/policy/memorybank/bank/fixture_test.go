@@ -20,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // vault is a tenant with the services that an import uses.
@@ -41,8 +42,7 @@ func open(t *testing.T) *vault {
 	t.Helper()
 	v := &vault{t: t, now: time.Date(2023, 6, 1, 12, 0, 0, 0, time.UTC)}
 	v.store = enginetest.Open(t, v.clock, nil)
-	made, err := v.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme"})
-	v.must(err)
+	made := must.Get(v.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme"}))(t)
 	v.tenant = made.ID
 	v.s = grant.Scope(made.ID, uuid.Nil, "key:test", tenant.AllPermissions()...)
 	v.embed(llm.Config{EmbedProvider: llm.EmbedHash})
@@ -52,18 +52,12 @@ func open(t *testing.T) *vault {
 // embed creates the services with an embedder.
 func (v *vault) embed(cfg llm.Config) {
 	v.t.Helper()
-	embedders, err := llm.NewRegistry(llm.Deps{Clock: v.clock}, cfg)
-	v.must(err)
-	policies, err := policies.All()
-	v.must(err)
-	v.collections, err = notes.NewCollections(notes.CollectionsDeps{Store: v.store, Agents: v.store, Embedders: embedders, Policies: policies, Clock: v.clock})
-	v.must(err)
-	v.notes, err = notes.New(notes.Deps{Store: v.store, Embedders: embedders, Policies: policies, Clock: v.clock}, notes.Config{})
-	v.must(err)
-	v.recall, err = recall.New(recall.Deps{Store: v.store, Embedders: embedders, Policies: policies, Clock: v.clock}, recall.Config{})
-	v.must(err)
-	v.bank, err = bank.New(bank.Deps{Store: v.store, Notes: v.notes, Collections: v.collections, Clock: v.clock})
-	v.must(err)
+	embedders := must.Get(llm.NewRegistry(llm.Deps{Clock: v.clock}, cfg))(v.t)
+	policies := must.Get(policies.All())(v.t)
+	v.collections = must.Get(notes.NewCollections(notes.CollectionsDeps{Store: v.store, Agents: v.store, Embedders: embedders, Policies: policies, Clock: v.clock}))(v.t)
+	v.notes = must.Get(notes.New(notes.Deps{Store: v.store, Embedders: embedders, Policies: policies, Clock: v.clock}, notes.Config{}))(v.t)
+	v.recall = must.Get(recall.New(recall.Deps{Store: v.store, Embedders: embedders, Policies: policies, Clock: v.clock}, recall.Config{}))(v.t)
+	v.bank = must.Get(bank.New(bank.Deps{Store: v.store, Notes: v.notes, Collections: v.collections, Clock: v.clock}))(v.t)
 }
 
 func (v *vault) clock() time.Time {
@@ -82,59 +76,51 @@ func (v *vault) must(err error) {
 // collection creates a collection with the policy memorybank.
 func (v *vault) collection(name string) memory.Collection {
 	v.t.Helper()
-	made, err := v.collections.Create(v.t.Context(), v.s, notes.CollectionInput{Name: name, Policy: "memorybank"}, memory.Request{})
-	v.must(err)
+	made := must.Get(v.collections.Create(v.t.Context(), v.s, notes.CollectionInput{Name: name, Policy: "memorybank"}, memory.Request{}))(v.t)
 	return made.Collection
 }
 
 func (v *vault) imports(ref string, doc []byte) bank.Report {
 	v.t.Helper()
-	r, err := v.bank.Import(v.t.Context(), v.s, ref, doc)
-	v.must(err)
+	r := must.Get(v.bank.Import(v.t.Context(), v.s, ref, doc))(v.t)
 	return r
 }
 
 func (v *vault) exports(ref string) any {
 	v.t.Helper()
-	raw, err := v.bank.Export(v.t.Context(), v.s, ref)
-	v.must(err)
+	raw := must.Get(v.bank.Export(v.t.Context(), v.s, ref))(v.t)
 	return decoded(v.t, raw)
 }
 
 func (v *vault) view(ref string) memory.View {
 	v.t.Helper()
-	view, err := v.store.OpenView(v.t.Context(), v.s, ref, memory.At{})
-	v.must(err)
+	view := must.Get(v.store.OpenView(v.t.Context(), v.s, ref, memory.At{}))(v.t)
 	return view
 }
 
 // list returns the notes of a kind, oldest first.
 func (v *vault) list(ref string, kind memory.Kind) []memory.Note {
 	v.t.Helper()
-	notes, err := v.store.ListNotes(v.t.Context(), v.s, v.view(ref), memory.NoteQuery{Kinds: []memory.Kind{kind}, Limit: 2000})
-	v.must(err)
+	notes := must.Get(v.store.ListNotes(v.t.Context(), v.s, v.view(ref), memory.NoteQuery{Kinds: []memory.Kind{kind}, Limit: 2000}))(v.t)
 	return notes
 }
 
 func (v *vault) byKey(ref string, kind memory.Kind, key string) memory.Note {
 	v.t.Helper()
-	n, err := v.store.NoteByKey(v.t.Context(), v.s, v.view(ref), kind, key)
-	v.must(err)
+	n := must.Get(v.store.NoteByKey(v.t.Context(), v.s, v.view(ref), kind, key))(v.t)
 	return n
 }
 
 func (v *vault) usage(ref string, id uuid.UUID) memory.Usage {
 	v.t.Helper()
-	u, err := v.store.Usage(v.t.Context(), v.s, v.view(ref), []uuid.UUID{id})
-	v.must(err)
+	u := must.Get(v.store.Usage(v.t.Context(), v.s, v.view(ref), []uuid.UUID{id}))(v.t)
 	return u[id]
 }
 
 // tasks returns the tasks that were enqueued for the policy.
 func (v *vault) tasks(c memory.Collection) []memory.Task {
 	v.t.Helper()
-	jobs, err := v.store.ListJobs(v.t.Context(), v.s, memory.JobQuery{Collection: c.ID, Limit: 1000})
-	v.must(err)
+	jobs := must.Get(v.store.ListJobs(v.t.Context(), v.s, memory.JobQuery{Collection: c.ID, Limit: 1000}))(v.t)
 	var out []memory.Task
 	for _, j := range jobs {
 		if j.Kind == memory.JobPolicy {
@@ -148,18 +134,13 @@ func (v *vault) tasks(c memory.Collection) []memory.Task {
 
 func sample(t *testing.T, name string) []byte {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(os.ReadFile(filepath.Join("testdata", name)))(t)
 	return raw
 }
 
 func decoded(t *testing.T, raw []byte) any {
 	t.Helper()
 	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &v))
 	return v
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 var table = flag.String("table", "", "write what the published questions find to this file; needs EVAL_DATA")
@@ -42,9 +43,7 @@ func questions(t *testing.T) []asked {
 	var out []asked
 	for lines := bufio.NewScanner(bytes.NewReader(raw)); lines.Scan(); {
 		var one map[string][]string
-		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(lines.Bytes(), &one))
 		for _, name := range slices.Sorted(maps.Keys(one)) {
 			out = append(out, asked{name, one[name]})
 		}
@@ -65,9 +64,7 @@ func people(t *testing.T) map[string]json.RawMessage {
 func decodedPeople(t *testing.T, raw []byte) map[string]json.RawMessage {
 	t.Helper()
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &all); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &all))
 	return all
 }
 
@@ -86,8 +83,7 @@ func newPerson(v *vault, ref, name string, doc json.RawMessage) *person {
 	if doc == nil {
 		return p
 	}
-	one, err := json.Marshal(map[string]json.RawMessage{name: doc})
-	v.must(err)
+	one := must.Get(json.Marshal(map[string]json.RawMessage{name: doc}))(v.t)
 	v.imports(ref, one)
 	turns := map[string]int{}
 	last := map[string]any{}
@@ -117,8 +113,7 @@ func (p *person) place(id uuid.UUID, kind memory.Kind) string {
 
 func (p *person) search(question string, k int) []string {
 	p.v.t.Helper()
-	r, err := p.v.recall.Search(p.v.t.Context(), p.v.s, p.v.view(p.ref), recall.Query{Text: question, K: k})
-	p.v.must(err)
+	r := must.Get(p.v.recall.Search(p.v.t.Context(), p.v.s, p.v.view(p.ref), recall.Query{Text: question, K: k}))(p.v.t)
 	var out []string
 	for _, h := range r.Hits {
 		out = append(out, p.place(h.ID, h.Note.Kind))
@@ -130,13 +125,11 @@ func (p *person) search(question string, k int) []string {
 // and the newest messages unless a search finds them.
 func (p *person) context(question string, found []string) []string {
 	p.v.t.Helper()
-	c, err := p.v.recall.Context(p.v.t.Context(), p.v.s, p.v.view(p.ref), recall.ContextQuery{Text: question})
-	p.v.must(err)
+	c := must.Get(p.v.recall.Context(p.v.t.Context(), p.v.s, p.v.view(p.ref), recall.ContextQuery{Text: question}))(p.v.t)
 	var out []string
 	for _, part := range c.Parts {
 		for _, cited := range part.Citations {
-			n, err := p.v.store.Notes(p.v.t.Context(), p.v.s, p.v.view(p.ref), []uuid.UUID{cited.Note}, memory.ReadOptions{})
-			p.v.must(err)
+			n := must.Get(p.v.store.Notes(p.v.t.Context(), p.v.s, p.v.view(p.ref), []uuid.UUID{cited.Note}, memory.ReadOptions{}))(p.v.t)
 			where := p.place(n[0].ID, n[0].Kind)
 			if part.Kind != "profile" && (part.Kind != "messages" || slices.Contains(found, where)) {
 				out = append(out, where)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // tiersSpace creates a collection with the policy memoryos and returns its path.
@@ -61,9 +62,7 @@ func TestC212Tiers(t *testing.T) {
 	}
 	// A search that shows a page heats its session.
 	b.Call(t, "reader", "POST", c+"/search", `{"query":"Who plays the cello?"}`).Want(http.StatusOK)
-	if err := b.Recall.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Recall.Flush(t.Context()))
 	hot := b.Call(t, "reader", "GET", c+"/sessions?order=heat&limit=1", "").Want(http.StatusOK)
 	id := hot.Text("items.0.id")
 	if hot.Number("items.0.visits") != 1 || hot.Number("items.0.heat") < 1.5 {
