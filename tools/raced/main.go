@@ -31,7 +31,7 @@ var stories = []string{
 }
 
 // elsewhere are packages with goroutines or locks that the tests of others run with the race detector, each with the reason.
-var elsewhere = map[string]string{
+var elsewhere = map[string]string{ //nolint:gosec // no secret: internal/secret is a package
 	"internal/cli":                         "a goroutine that reads an input; the tests of cmd/slipbox run it as a process",
 	"internal/cpus":                        "its number is set once, before anything else starts",
 	"internal/document":                    "a goroutine of the child, which shares nothing with what it watches",

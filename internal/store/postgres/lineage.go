@@ -192,9 +192,9 @@ var bothEnds = []string{"l.source", "l.target"}
 // visibleLinks returns the condition for the links l of layer i that are visible through the
 // layers, as are some of their ends.
 func (p *params) visibleLinks(layers []memory.Layer, i int, ends []string) string {
-	text := "l.tenant = $1 AND " + p.live("l", layers[i]) + " AND NOT l.deleted" + p.hiddenLinks(layers[:i])
+	all := []string{"l.tenant = $1", p.live("l", layers[i]), "NOT l.deleted" + p.hiddenLinks(layers[:i])}
 	for _, end := range ends {
-		text += " AND " + p.noteVisible(end, layers)
+		all = append(all, p.noteVisible(end, layers))
 	}
-	return text
+	return strings.Join(all, " AND ")
 }
