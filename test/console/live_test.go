@@ -165,9 +165,9 @@ func TestHomeOfAnArabicAgent(t *testing.T) {
 	agent := map[string]any{"name": "agent", "display_name": strings.Repeat("ذاكرة ليلى الطويلة عن السفن ", 6), "policy": "memgpt", "policy_config": map[string]any{"approve": []string{"send_message"}}}
 	id := g.post(t, "/v1/collections", agent)["id"].(string)
 	g.post(t, "/v1/collections/"+id+"/events", map[string]any{"content": "أين السفينة؟", "wait": "done"})
-	b.step("the start", chromedp.Navigate(g.url+"/console#key="+g.key), text("The agent calls send_message"), holds(`!document.body.innerText.includes("% sure")`),
+	b.step("the start", chromedp.Navigate(g.url+"/console#key="+g.key), text("The agent calls send_message"), eventually(`!document.body.innerText.includes("% sure")`),
 		eventually(`[...document.querySelectorAll(".lines bdi")].some(b => getComputedStyle(b).direction === "rtl" && b.scrollWidth > b.clientWidth)`))
 	b.look("Arabic")
-	b.step("what waits", chromedp.Navigate(g.url+"/console#/c/"+id+"/reviews"), text("The agent calls a tool"), holds(`!document.body.innerText.includes("% sure")`))
+	b.step("what waits", chromedp.Navigate(g.url+"/console#/c/"+id+"/reviews"), text("The agent calls a tool"), eventually(`!document.body.innerText.includes("% sure")`))
 	b.done()
 }
