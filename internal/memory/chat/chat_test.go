@@ -279,16 +279,18 @@ func TestWhatIsNotRemembered(t *testing.T) {
 	}
 }
 
-// Thinking is not stored, and a text that is too long for one message is stored whole.
+// Thinking is not stored, in any of its forms, and a text that is too long for one message is stored up to its limit.
 func TestWhatIsStored(t *testing.T) {
 	t.Parallel()
-	f := newFake()
-	f.context = recall.Context{}
-	f.answer = whole("<think>The user wants {…}.</think>\n\nYes.\x00 " + strings.Repeat("é", memory.MaxContentBytes))
-	a := must.Get(f.service(t).Answer(t.Context(), both(), "c", ask("a"), nil))(t)
-	a.Remember(t.Context())
-	if m := f.written[0].Messages[1]; !strings.HasPrefix(m.Content, "Yes. é") || len(m.Content) > memory.MaxContentBytes || !strings.HasSuffix(m.Content, "é…") || m.Recalled {
-		t.Errorf("%d bytes, recalled %v: %.40q", len(m.Content), m.Recalled, m.Content)
+	for _, thought := range []string{"<think>The user wants {…}.</think>\n\n", "[THINK]The user wants {…}.[/THINK]", "◁think▷The user wants {…}.◁/think▷\n", "The user wants {…}.</think>\n"} {
+		f := newFake()
+		f.context = recall.Context{}
+		f.answer = whole(thought + "Yes.\x00 " + strings.Repeat("é", memory.MaxContentBytes))
+		a := must.Get(f.service(t).Answer(t.Context(), both(), "c", ask("a"), nil))(t)
+		a.Remember(t.Context())
+		if m := f.written[0].Messages[1]; !strings.HasPrefix(m.Content, "Yes. é") || len(m.Content) > memory.MaxContentBytes || !strings.HasSuffix(m.Content, "é…") || m.Recalled {
+			t.Errorf("%q: %d bytes, recalled %v: %.40q", thought, len(m.Content), m.Recalled, m.Content)
+		}
 	}
 }
 

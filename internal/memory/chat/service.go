@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/secret"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
+	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 )
 
 // Recall reads memory; *recall.Service implements it.
@@ -194,7 +195,8 @@ func (m *pendingExchange) remember(ctx context.Context) {
 		ID: m.question.ID, Role: memory.RoleUser, Name: m.question.Name, Session: m.question.Session,
 		Content: storedText(m.question.Content, memory.RoleUser), OccurredAt: cmp.Or(m.question.OccurredAt, &m.asked),
 	}}
-	reply := recalled.Strip(withoutThinking(m.reply))
+	answer, _ := unsaid.Split(m.reply)
+	reply := recalled.Strip(answer)
 	if m.view.Collection.Secrets() != memory.SecretsKeep {
 		reply, _ = secret.Redact(reply) // refusing it would lose the exchange
 	}

@@ -1,18 +1,12 @@
 package chat
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/clip"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 )
-
-// thinking matches the reasoning that some models write before the answer.
-var thinking = regexp.MustCompile(`(?is)^\s*<(think|thinking|reasoning)>.*?</(?:think|thinking|reasoning)>`)
-
-func withoutThinking(s string) string { return thinking.ReplaceAllString(s, "") }
 
 // storedText returns a text of a role as a message stores it. What was not said is left out before the rest is cut.
 func storedText(s string, role memory.Role) string {
