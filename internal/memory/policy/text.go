@@ -37,13 +37,16 @@ func WordSet(list string) map[string]bool {
 	return set
 }
 
-// CleanLine returns an answer's text as one line: valid UTF-8, no control characters,
+// CleanLine returns an answer's text as one line: valid UTF-8, no control characters nor marks of the direction,
 // single spaces, at most limit characters and memory.MaxContextBytes bytes.
 func CleanLine(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "")
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+		switch {
+		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
 			return ' '
+		case unicode.Is(unicode.Bidi_Control, r):
+			return -1 // nobody sees it, and a name with it would be another one
 		}
 		return r
 	}, s)

@@ -58,3 +58,15 @@ func TestIsErrorText(t *testing.T) {
 		}
 	}
 }
+
+// A line has what is seen of an answer: what only turns the direction, or ends a line, would make another name of the same one.
+func TestCleanLine(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"\u202euser": "user", "\u2067ليلى\u2069": "ليلى", "Ana\u200f\tMaria\r\n": "Ana Maria", "می\u200cخواهم": "می\u200cخواهم", "a\xffb\u2028c": "ab c",
+	} {
+		if got := policy.CleanLine(in, 20); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
