@@ -1809,7 +1809,8 @@ export interface paths {
         /**
          * Make an agent act
          * @description Stores an event and starts a run that answers it: the model reads its context and calls tools until
-         *     it has answered. Runs of a collection are done in the order of their events. With `wait: done`
+         *     it has answered. Runs of a collection are done in the order of their events; one that waits to be tried again
+         *     after an error of the model is passed by later ones. With `wait: done`
          *     the answer is the run when it has ended or waits, or as it is after 25 s. A timer or heartbeat with `at`
          *     starts its run then. Without a model, questions are looked up and quoted (`heuristic`). Waiting needs the scope `notes:read` too.
          */
