@@ -432,7 +432,8 @@ func TestBankForgetByChance(t *testing.T) {
 	if !cmp.Equal(comparableOutcome(dry), comparableOutcome(again)) || !cmp.Equal(comparableOutcome(dry), comparableOutcome(did)) {
 		t.Errorf("chance drew otherwise: %v, %v, %v", comparableOutcome(dry), comparableOutcome(again), comparableOutcome(did))
 	}
-	if n := did["forgotten"].(float64); n < 20 || n > 70 { // of 81, with e^-0.8 = 0.45 kept
+	// 81 notes in 41 pieces, of which e^-0.8 = 0.45 are kept each: outside of these it is once in 10^8 runs.
+	if n := did["forgotten"].(float64); n < 10 || n > 77 {
 		t.Errorf("%v of 81 notes were forgotten", n)
 	}
 }
