@@ -20,9 +20,9 @@ import (
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
-// TestExternalIDs: collections have ids of the application's own, and are listed by them (C313).
 const headerCreate = "Slipbox-Create"
 
+// TestExternalIDs: collections have ids of the application's own, and are listed by them (C313).
 func TestExternalIDs(t *testing.T) {
 	t.Parallel()
 	b := apptest.New(t)

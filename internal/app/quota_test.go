@@ -54,6 +54,17 @@ func TestBurstAgainstAQuota(t *testing.T) {
 		if held := gateways[0].call(http.StatusOK, http.MethodGet, "/v1/usage", nil)["notes"]; stored != room || held != float64(room) {
 			t.Errorf("%d of %d adds were accepted and %v notes are stored, want %d", stored, burst, held, room)
 		}
+		// A first write that finds no room creates no collection.
+		for path, body := range map[string]object{"notes": {"content": "x"}, "messages": {"messages": []object{{"role": "user", "content": "x"}}}} {
+			for _, home := range []string{"late/" + path, "by/" + path + "?user=late"} {
+				if status, out := gateways[0].tryWith(http.Header{"Slipbox-Create": {"none"}}, http.MethodPost, "/v1/collections/"+home, body); status != http.StatusTooManyRequests {
+					t.Errorf("%s: status %d: %v", home, status, out)
+				}
+			}
+		}
+		if all := gateways[0].call(http.StatusOK, http.MethodGet, "/v1/collections", nil)["items"].([]any); len(all) != 3 {
+			t.Errorf("%d collections, want 3", len(all))
+		}
 	}
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
