@@ -148,7 +148,7 @@ func createCollection(ctx context.Context, q Session, s tenant.Scope, n memory.N
 		}
 	}
 	if n.First != nil {
-		if out.Written, err = writeTo(ctx, q, s, c.ID, n.First, now); err != nil {
+		if out.Written, err = WriteIn(ctx, q, s, c.ID, &n.First.Options, n.First.Do, now); err != nil {
 			return out, err
 		}
 	}
@@ -230,7 +230,7 @@ func insertCollection(ctx context.Context, q Session, s tenant.Scope, c memory.C
 // seed writes the first notes of a collection as its first changeset, and enqueues the jobs that embed
 // them.
 func seed(ctx context.Context, q Session, s tenant.Scope, collection uuid.UUID, notes []memory.Note, now time.Time) error {
-	_, err := writeTo(ctx, q, s, collection, &memory.FirstWrite{Options: memory.WriteOptions{Cause: memory.CauseAdd}, Do: func(ctx context.Context, t memory.Tx) error {
+	_, err := WriteIn(ctx, q, s, collection, &memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, t memory.Tx) error {
 		for _, n := range notes {
 			if n.OccurredAt.IsZero() {
 				n.OccurredAt = now
@@ -249,39 +249,8 @@ func seed(ctx context.Context, q Session, s tenant.Scope, collection uuid.UUID, 
 			}
 		}
 		return nil
-	}}, now)
+	}, now)
 	return err
-}
-
-// writeTo runs a write to a collection that the transaction has created. ErrRollback, with the result, when it was done before.
-func writeTo(ctx context.Context, q Session, s tenant.Scope, collection uuid.UUID, w *memory.FirstWrite, now time.Time) (out memory.Written, err error) {
-	r, err := Reach(ctx, q, s, collection)
-	if err != nil {
-		return out, err
-	}
-	if out.Replay, err = CheckWrite(ctx, q, s, &r, &w.Options, now); err != nil {
-		return out, err
-	}
-	if out.Replay != nil {
-		return out, ErrRollback
-	}
-	layers, err := q.Layers(ctx, r, r.Head)
-	if err != nil {
-		return out, err
-	}
-	h, err := q.Head(ctx, s.Tenant(), collection)
-	if err != nil {
-		return out, err
-	}
-	t := NewTx(ctx, q, s, r, h, layers, now)
-	if err := w.Do(ctx, t); err != nil {
-		return out, err
-	}
-	if h, _, out.Logged, err = t.Finish(&w.Options); err != nil {
-		return out, err
-	}
-	out.Revision, out.Told = h.Revision, t.Told()
-	return out, q.SaveHead(ctx, s.Tenant(), collection, h)
 }
 
 // freeName returns Exists when a name is taken. An expired collection that was not swept yet loses

@@ -134,6 +134,43 @@ func (t *Tx) checkUndone(undoes memory.Revision) error {
 	return err
 }
 
+// WriteIn runs a write to a collection in the transaction of a session. ErrRollback, with the result, when there is nothing to commit.
+func WriteIn(
+	ctx context.Context, q Session, s tenant.Scope, collection uuid.UUID, o *memory.WriteOptions, fn func(context.Context, memory.Tx) error, now time.Time,
+) (out memory.Written, err error) {
+	r, err := Reach(ctx, q, s, collection)
+	if err != nil {
+		return out, err
+	}
+	if out.Replay, err = CheckWrite(ctx, q, s, &r, o, now); err != nil {
+		return out, err
+	}
+	if out.Replay != nil {
+		out.Revision = r.Head
+		return out, ErrRollback
+	}
+	layers, err := q.Layers(ctx, r, r.Head)
+	if err != nil {
+		return out, err
+	}
+	h, err := q.Head(ctx, s.Tenant(), collection)
+	if err != nil {
+		return out, err
+	}
+	t := NewTx(ctx, q, s, r, h, layers, now)
+	if err := fn(ctx, t); err != nil {
+		return out, err
+	}
+	if h, _, out.Logged, err = t.Finish(o); err != nil {
+		return out, err
+	}
+	out.Revision, out.Told = h.Revision, t.Told()
+	if out.Logged || t.Rescheduled() {
+		err = q.SaveHead(ctx, s.Tenant(), collection, h)
+	}
+	return out, err
+}
+
 // CheckWrite finds out whether a write to a collection may begin. It returns the answer that is
 // stored under the idempotency key, if there is one: then nothing is to be written.
 func CheckWrite(ctx context.Context, q Session, s tenant.Scope, r *CollectionRow, o *memory.WriteOptions, now time.Time) (*memory.Idempotency, error) {

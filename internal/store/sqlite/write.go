@@ -39,39 +39,12 @@ func (s *Store) Write(ctx context.Context, sc tenant.Scope, collection uuid.UUID
 
 // writeIn runs a write in the transaction of a session. ErrRollback, with the result, when there is nothing to commit.
 func (s *Store) writeIn(ctx context.Context, q *session, r *request) (w memory.Written, err error) {
-	bare, now := context.WithoutCancel(ctx), s.now()
-	sc, o := r.scope, r.options
-	row, err := store.Reach(bare, q, sc, r.collection)
-	if err != nil {
-		return w, err
-	}
-	replay, err := store.CheckWrite(bare, q, sc, &row, o, now)
-	if err != nil {
-		return w, err
-	}
-	if replay != nil {
-		return memory.Written{Revision: row.Head, Replay: replay}, store.ErrRollback
-	}
-	layers, err := q.Layers(bare, row, row.Head)
-	if err != nil {
-		return w, err
-	}
-	h, err := q.Head(bare, sc.Tenant(), r.collection)
-	if err != nil {
-		return w, err
-	}
-	t := store.NewTx(bare, q, sc, row, h, layers, now)
-	if err := r.fn(ctx, t); err != nil {
-		return w, closureError{err}
-	}
-	if h, _, w.Logged, err = t.Finish(o); err != nil {
-		return w, err
-	}
-	w.Revision, w.Told = h.Revision, t.Told()
-	if w.Logged || t.Rescheduled() {
-		err = q.SaveHead(bare, sc.Tenant(), r.collection, h)
-	}
-	return w, err
+	return store.WriteIn(context.WithoutCancel(ctx), q, r.scope, r.collection, r.options, func(_ context.Context, t memory.Tx) error {
+		if err := r.fn(ctx, t); err != nil {
+			return closureError{err}
+		}
+		return nil
+	}, s.now())
 }
 
 // frees reports whether a changeset takes something away, so that it succeeds on a full disk.
