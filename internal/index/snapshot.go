@@ -20,7 +20,7 @@ import (
 // snapshotFormat is the number of the form of snapshots, and of what they hold. Raise it when either
 // changes: the layout here, how a text is cut into terms and passages, marks, roles, or how vectors are
 // encoded. A test compares the bytes of a snapshot.
-const snapshotFormat = 6
+const snapshotFormat = 7
 
 // ErrSnapshot is returned for bytes that are not a whole snapshot of this format. The layer has to be filled
 // from the log.

@@ -343,7 +343,7 @@ func FuzzSnapshot(f *testing.F) {
 // sum.
 func TestSnapshotFormat(t *testing.T) {
 	t.Parallel()
-	const format, want = 6, "b29f676d9965adf706968d4928a0b852e44be8c28a8b4f199547a076e14218d8"
+	const format, want = 7, "550289e9697edeef84585e01f6db9bbb8b448145c8ad6cb2c1136ad3e9ca871d"
 	l := newSnapshotLayer(t)
 	applyRows(t, l, snapshotRows(rand.New(rand.NewPCG(3, 3)), 0, 300))
 	_, data := written(t, l)

@@ -228,8 +228,8 @@ func HasWord(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 }
 
-// foldWord is Fold for one token. It drops signs that compatibility forms introduce (as in "½"),
-// and cuts to maxWordRunes.
+// foldWord is Fold for one token. Digits of every script are those of ASCII, so that 8500 finds ٨٥٠٠. It drops signs that
+// compatibility forms introduce (as in "½"), and cuts to maxWordRunes.
 func foldWord(s string) string {
 	s = Fold(s)
 	if len(s) <= maxWordRunes && isASCII(s) {
@@ -243,6 +243,9 @@ func foldWord(s string) string {
 		}
 		if n++; n > maxWordRunes {
 			break
+		}
+		if d := Digit(r); d != 0 {
+			r = rune(d)
 		}
 		b.WriteRune(r)
 	}

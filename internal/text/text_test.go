@@ -26,6 +26,7 @@ func TestWords(t *testing.T) {
 		{"hangul", "서울역", []string{"서울", "울역"}},
 		{"cyrillic", "Книги МОСКВА", []string{"книги", "москва"}},
 		{"nul and invalid utf-8", "a\x00b\xffc", []string{"a", "b", "c"}},
+		{"digits of other scripts", "٨٥٠٠ ८५ 3", []string{"8500", "85", "3"}},
 		{"emoji", "❤️ ok 👍🏽", []string{"ok"}},
 		{"empty", "", nil},
 	} {
