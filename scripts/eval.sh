@@ -2,7 +2,7 @@
 # Measures a fresh gateway through its public API and prints tables. EVAL_DATA names the
 # folder with the data sets; without it the bundled samples are used. Arguments choose the
 # parts: recall, noise, growth, facts, ablation, fit. EVAL_TRACKS chooses the tracks of recall
-# and ablation (see "eval recall --help"); memgpt is measured alone, with a scripted model. EVAL_SYSTEMS chooses among the
+# and ablation (see "eval recall --help"). EVAL_SYSTEMS chooses among the
 # memory systems of the tracks systems and sample-systems, EVAL_SIZES the numbers of notes of growth, EVAL_SETS
 # the labeled dialogues of facts and EVAL_POLICIES who is told them (see "eval facts --help"). Each
 # run of recall leaves a JSON file in EVAL_RESULTS and fails when a metric is worse than in
@@ -19,18 +19,13 @@ results=${EVAL_RESULTS:-.cache/eval}
 engine=embedded
 [[ -z ${DATABASE_URL:-} ]] || engine=postgres
 
-oracle=
-if [[ ${EVAL_TRACKS:-} == memgpt ]]; then
-	oracle=127.0.0.1:$(free_port)
-	export SLIPBOX_LLM=openai SLIPBOX_LLM_BASE_URL=http://$oracle/v1 SLIPBOX_LLM_MODEL=oracle
-fi
 start_gateway
 go build -o "$work/eval" ./cmd/eval
 for part in "${parts[@]}"; do
 	printf '=== %s\n' "$part"
 	flags=()
 	case $part in
-	recall) flags+=(--results "$results" --compare "$committed" ${oracle:+--oracle "$oracle"} ${EVAL_SYSTEMS:+--systems "$EVAL_SYSTEMS"}) ;;
+	recall) flags+=(--results "$results" --compare "$committed" ${EVAL_SYSTEMS:+--systems "$EVAL_SYSTEMS"}) ;;
 	growth) flags+=(--results "$results" ${EVAL_SIZES:+--sizes "$EVAL_SIZES"}) ;;
 	facts) flags+=(--write "$work/facts.jsonl" ${EVAL_SETS:+--sets "$EVAL_SETS"} ${EVAL_POLICIES:+--policies "$EVAL_POLICIES"}) ;;
 	esac

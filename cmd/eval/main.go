@@ -35,7 +35,6 @@ type options struct {
 	engine, results, committed string
 	sizes                      []int
 	mode, profile, document    string
-	oracle                     string
 }
 
 func root() *cobra.Command {

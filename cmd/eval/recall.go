@@ -19,21 +19,16 @@ var (
 	sampleTracks    = []string{"sample-talk", "sample-chat", "sample-languages", "sample-systems"}
 )
 
-// pagingTrack measures an agent that pages its memory. The model of its gateway is the oracle, which could not serve the
-// other tracks.
-const pagingTrack = "memgpt"
-
 func recallCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "recall", Short: "Score searches against the evidence that comes with the data, by track and variant", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return recall(cmd.Context(), *o) },
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.tracks, "tracks", nil, "of "+strings.Join(slices.Concat(publishedTracks, sampleTracks), ", ")+" (default: all that there is data for), or "+pagingTrack+" alone")
+	f.StringSliceVar(&o.tracks, "tracks", nil, "of "+strings.Join(slices.Concat(publishedTracks, sampleTracks), ", ")+" (default: all that there is data for)")
 	f.StringSliceVar(&o.variants, "variants", nil, "of lexical, vector, hybrid, no-attribute, default, mem0, dialogue, auto, context (default: all that the data allow, but auto)")
 	f.StringSliceVar(&o.systems, "systems", nil, "of messages, amem, layered, mem0, mem0g, memorybank, memoryos: what the tracks systems, systems-beam and sample-systems tell conversations to (default: all)")
 	f.StringVar(&o.results, "results", "", "folder to write a JSON file for each run to")
-	f.StringVar(&o.oracle, "oracle", "", "address at which the track "+pagingTrack+" serves the model that the gateway asks")
 	f.StringVar(&o.committed, "compare", "", "folder of earlier results; a metric that fell by more than 0.01 is an error")
 	return cmd
 }
@@ -119,12 +114,6 @@ func recall(ctx context.Context, o options) error {
 		if o.data != "" {
 			tracks = slices.Concat(publishedTracks, tracks)
 		}
-	}
-	if slices.Contains(tracks, pagingTrack) {
-		if len(tracks) > 1 {
-			return fmt.Errorf("the track %s is measured alone: the model of its gateway answers nothing else", pagingTrack)
-		}
-		return o.paging(ctx, client)
 	}
 	var fell []string
 	for _, track := range tracks {

@@ -223,9 +223,21 @@ type agentic struct {
 	unit   *unit
 	loaded *Loaded
 	asked  *Question // that the following belongs to
-	run    pagedRun
+	run    agentRun
 	took   time.Duration
 	found  []fetched
+}
+
+// agentRun is the part of a run that is used.
+type agentRun struct {
+	ID    string `json:"id"`
+	Run   string `json:"run"` // while it goes
+	State string `json:"state"`
+	Reply string `json:"reply"`
+	Error string `json:"error"`
+	Steps []struct {
+		Result string `json:"result"`
+	} `json:"steps"`
 }
 
 // fetched is a passage that the agent has read.
@@ -321,6 +333,25 @@ func (m *agentic) ask(ctx context.Context, q *Question) error {
 	return u.Client.removed(ctx, col.ID, name)
 }
 
+// answer posts a message to an agent and returns its run when it has ended.
+func (c *Client) answer(ctx context.Context, collection, text string) (run agentRun, err error) {
+	path := "/v1/collections/" + url.PathEscape(collection)
+	if err := c.do(ctx, http.MethodPost, path+"/events", map[string]any{"content": text, "wait": "done"}, &run); err != nil {
+		return run, err
+	}
+	id := cmp.Or(run.ID, run.Run)
+	for run.State != "done" && run.State != "failed" && run.State != "cancelled" {
+		if err := pause(ctx); err != nil {
+			return run, err
+		}
+		run = agentRun{}
+		if err := c.do(ctx, http.MethodGet, path+"/runs/"+url.PathEscape(id), nil, &run); err != nil {
+			return run, err
+		}
+	}
+	return run, nil
+}
+
 // removed deletes a collection, and waits until its name is free.
 func (c *Client) removed(ctx context.Context, collection, name string) error {
 	if err := c.remove(ctx, collection); err != nil {
@@ -336,5 +367,15 @@ func (c *Client) removed(ctx context.Context, collection, name string) error {
 		if err := pause(ctx); err != nil {
 			return err
 		}
+	}
+}
+
+// pause waits a moment, or until ctx ends.
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("wait: %w", ctx.Err())
+	case <-time.After(20 * time.Millisecond):
+		return nil
 	}
 }
