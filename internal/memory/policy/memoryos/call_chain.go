@@ -96,18 +96,9 @@ func lenientContinuity(said string) json.RawMessage {
 	return policy.EncodeLenient(answer, true)
 }
 
-// lenientMeta also accepts the text alone, unless it is that of an error.
+// lenientMeta also accepts other names of the field. A text alone is asked for again: it may be a refusal, in any language.
 func lenientMeta(said string) json.RawMessage {
-	v, ok := policy.FindJSON(said)
-	var answer Meta
-	switch v := v.(type) {
-	case map[string]any:
-		answer.Meta = policy.StringField(v, "meta", "meta_info", "summary", "text")
-		ok = answer.Meta != ""
-	case string:
-		answer.Meta = v
-	default:
-		answer.Meta, ok = strings.TrimSpace(said), !strings.ContainsAny(said, "{[")
-	}
-	return policy.EncodeLenient(answer, ok && !policy.IsErrorText(answer.Meta))
+	object, _ := findObject(said)
+	answer := Meta{Meta: policy.StringField(object, "meta", "meta_info", "summary", "text")}
+	return policy.EncodeLenient(answer, answer.Meta != "" && !policy.IsErrorText(answer.Meta))
 }
