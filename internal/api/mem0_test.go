@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/test/must"
 )
@@ -567,6 +568,38 @@ func TestMem0HostileIDs(t *testing.T) {
 	callMem0(t, b, "one", "DELETE", "/v2/entities/robot/x/", "").Want(404)
 	callMem0(t, b, "one", "GET", "/v1/memories/"+strings.Repeat("x", 300)+"/", "").Want(404)
 	callMem0(t, b, "one", "GET", "/v1/memories/..%2Fx/", "").Want(404)
+}
+
+// Messages that are stored as they are come together or not at all: what one of them is refused for leaves neither the others nor a
+// collection.
+func TestMem0AddsAllOrNone(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	add := func(path string, texts ...string) apptest.Response {
+		var list []map[string]any
+		for _, text := range texts {
+			list = append(list, map[string]any{"role": "user", "content": text})
+		}
+		return callMem0(t, b, "one", "POST", path, string(must.Get(json.Marshal(map[string]any{"infer": false, "user_id": "ayşe", "messages": list}))(t)))
+	}
+	for _, path := range []string{"/memories", "/v1/memories/", "/v3/memories/add/"} {
+		refused := add(path, "Kedimin adı Boncuk.", strings.Repeat("é", memory.MaxContentBytes), "Ankara'da oturuyorum.").Want(422)
+		if detail := refused.Text("detail"); !strings.HasPrefix(detail, "messages.1.content: ") {
+			t.Errorf("%s: %s", path, detail)
+		}
+		if left := b.Call(t, "one", "GET", "/v1/collections", "").Want(200); left.Length("items") != 0 {
+			t.Errorf("%s left %s", path, left.Body)
+		}
+		add(path, slices.Repeat([]string{"Evet."}, memory.MaxMessages+1)...).Want(422)
+	}
+	got := add("/memories", "Kedimin adı Boncuk.", "Ankara'da oturuyorum.", "Kedimin adı Boncuk.").Want(200)
+	if events := got.Texts("results.*.event"); !slices.Equal(events, []string{"ADD", "ADD", "NONE"}) || got.Text("results.0.id") != got.Text("results.2.id") {
+		t.Errorf("added: %s", got.Body)
+	}
+	add("/memories", "Yeni bir iş buldum.", strings.Repeat("é", memory.MaxContentBytes)).Want(422)
+	if got := callMem0(t, b, "one", "GET", "/v1/memories/?user_id=ayşe", "").Want(200); strings.Contains(got.Body.String(), "Yeni") {
+		t.Errorf("a refused list is stored: %s", got.Body)
+	}
 }
 
 // TestMem0Memories: single memories, batches and pages.

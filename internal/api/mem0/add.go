@@ -156,9 +156,10 @@ func (s *Service) home(ctx context.Context, scope tenant.Scope, ids memory.Exter
 	return c, func() {}, err
 }
 
-// addVerbatim stores each message as a memory, as it is.
+// addVerbatim stores each message as a memory, as it is: all of them, or none.
 func (s *Service) addVerbatim(ctx context.Context, r *route.Request, c *memory.Collection, in *additions) (route.Reply, error) {
 	out := results{Results: []result{}, Unread: in.unread}
+	var list []notes.NewNote
 	for i := range in.messages {
 		m := &in.messages[i]
 		if m.Role == memory.RoleSystem || m.Role == memory.RoleDeveloper {
@@ -171,15 +172,21 @@ func (s *Service) addVerbatim(ctx context.Context, r *route.Request, c *memory.C
 			note.Attributes[memory.AttrName] = m.Name
 		}
 		note.ExpiresAt, note.Infer = m.ExpiresAt, new(false)
-		w, err := s.Notes.Add(ctx, r.Scope, c.ID.String(), note, memory.Request{})
-		if err != nil {
-			return route.Reply{}, err
-		}
+		list = append(list, note)
+	}
+	if len(list) == 0 {
+		return ok(out)
+	}
+	written, err := s.Notes.AddAll(ctx, r.Scope, c.ID.String(), list)
+	if err != nil {
+		return route.Reply{}, err
+	}
+	for i := range written {
 		event := string(memory.LearnedAdd)
-		if w.Found {
+		if written[i].Found {
 			event = "NONE"
 		}
-		out.Results = append(out.Results, result{ID: w.Note.ID, Memory: w.Note.Content, Event: event})
+		out.Results = append(out.Results, result{ID: written[i].Note.ID, Memory: written[i].Note.Content, Event: event})
 	}
 	return ok(out)
 }

@@ -2,6 +2,7 @@ package notes
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"time"
@@ -24,82 +25,150 @@ func (n *Service) Add(ctx context.Context, s tenant.Scope, ref string, in NewNot
 			return NoteWritten{}, err
 		}
 		return n.writeNoteOnce(ctx, s, &c, r.Idempotency, func() (NoteWritten, *memory.Idempotency, error) {
-			return n.add(ctx, s, &c, in, r)
+			note, err := n.buildNote(ctx, s, &c, &in)
+			if err != nil {
+				return NoteWritten{}, nil, err
+			}
+			out, seen, err := n.add(ctx, s, &c, []NewNote{in}, []memory.Note{note}, r)
+			if err != nil || seen != nil {
+				return NoteWritten{}, seen, err
+			}
+			return out[0], nil, nil
 		})
 	}, r.Idempotency)
 }
 
-func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection, in NewNote, r memory.Request) (NoteWritten, *memory.Idempotency, error) {
+// AddAll stores notes as Add does, all in one changeset or none. The fields of an error are under "messages".
+func (n *Service) AddAll(ctx context.Context, s tenant.Scope, ref string, in []NewNote) ([]NoteWritten, error) {
+	return memory.Again(func() ([]NoteWritten, error) {
+		c, err := n.resolveWritable(ctx, s, ref)
+		if err != nil {
+			return nil, err
+		}
+		var r memory.Validation
+		if len(in) > memory.MaxMessages {
+			r.Addf("messages", "at most %d; there are %d", memory.MaxMessages, len(in))
+			return nil, r.Err()
+		}
+		notes := make([]memory.Note, len(in))
+		for i := range in {
+			notes[i], err = n.buildNote(ctx, s, &c, &in[i])
+			if f, ok := errors.AsType[*fault.Error](err); err != nil && (!ok || len(f.Fields) == 0) {
+				return nil, err
+			}
+			r.AddUnder(err, "messages", i)
+		}
+		if err := r.Err(); err != nil {
+			return nil, err
+		}
+		out, _, err := n.add(ctx, s, &c, in, notes, memory.Request{})
+		return out, err
+	})
+}
+
+// buildNote returns the note that a caller describes, with an id: the closure that writes it may run twice, and must write one note.
+func (n *Service) buildNote(ctx context.Context, s tenant.Scope, c *memory.Collection, in *NewNote) (memory.Note, error) {
 	note, err := in.build(n.now(c), s.Actor(), n.takesImages(c))
 	if err == nil {
 		_, err = c.ScreenNote(ctx, &note)
 	}
 	if err != nil {
-		return NoteWritten{}, nil, err
+		return note, err
 	}
 	if in.ID != uuid.Nil {
-		return NoteWritten{}, nil, fault.InvalidField("id", "is set by the server; only an import keeps ids")
+		return note, fault.InvalidField("id", "is set by the server; only an import keeps ids")
 	}
-	if err := n.checkQuota(ctx, s, 1, note.Size()); err != nil {
-		return NoteWritten{}, nil, err
+	if note.ID, err = uuid.NewV7(); err != nil {
+		return note, fault.Wrap(err, fault.Internal, "an id could not be generated")
 	}
-	if wantsPolicy(&in) {
-		if err := n.checkJobs(ctx, s, c, 1); err != nil {
-			return NoteWritten{}, nil, err
+	return note, nil
+}
+
+func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection, in []NewNote, notes []memory.Note, r memory.Request) ([]NoteWritten, *memory.Idempotency, error) {
+	var size, jobs int64
+	texts := make([]string, len(notes))
+	for i := range notes {
+		size += notes[i].Size()
+		texts[i] = memory.EmbedText(&notes[i])
+		if wantsPolicy(&in[i]) {
+			jobs++
 		}
 	}
-	// The id is made here because the closure may run twice and must write one note.
-	if note.ID, err = uuid.NewV7(); err != nil {
-		return NoteWritten{}, nil, fault.Wrap(err, fault.Internal, "an id could not be generated")
+	if err := n.checkQuota(ctx, s, int64(len(notes)), size); err != nil {
+		return nil, nil, err
 	}
-	if e := n.embed(ctx, s, c, []string{memory.EmbedText(&note)})[0]; e.Vector != nil {
-		note.Embed(e, c.Embedder)
+	if err := n.checkJobs(ctx, s, c, jobs); err != nil {
+		return nil, nil, err
 	}
-	job := noteJob(s, c, &note, wantsPolicy(&in))
+	for i, e := range n.embed(ctx, s, c, texts) {
+		if e.Vector != nil {
+			notes[i].Embed(e, c.Embedder)
+		}
+	}
 
-	var out NoteWritten
+	out := make([]NoteWritten, len(notes))
 	o := memory.WriteOptions{
-		Cause: memory.CauseAdd, Trigger: note.ID, Idempotency: r.Idempotency,
-		Audit: make([]memory.AuditEntry, 1), // set by the closure
+		Cause: memory.CauseAdd, Idempotency: r.Idempotency,
+		Audit: make([]memory.AuditEntry, len(notes)), // set by the closure
+	}
+	if len(notes) == 1 {
+		o.Trigger = notes[0].ID
 	}
 	w, err := n.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
-		out = NoteWritten{Changed: true}
-		put := note
-		if put.OccurredAt.IsZero() {
-			put.OccurredAt = tx.Now()
-		}
-		o.Audit[0] = audit("note.create", note.ID, c)
-		same, err := in.duplicate(ctx, tx, put)
-		if err != nil {
-			return err
-		}
-		if same.ID != uuid.Nil {
-			out = NoteWritten{Note: same, Found: true}
-			o.Audit[0] = audit("note.find", same.ID, c)
-			at := max(tx.View().At, same.From)
-			tx.Answer(memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{same.ID}, Revision: at, Found: true}.Raw())
-			return r.With.Write(ctx, tx, same)
-		}
-
-		if out.Note, err = tx.Put(ctx, put); err != nil {
-			return err
-		}
-		ids := memory.AnswerIDs{Collection: c.ID, Notes: []uuid.UUID{note.ID}, Revision: tx.Revision()}
-		if job != nil {
-			j, err := tx.Enqueue(ctx, *job)
-			if err != nil {
+		ids := memory.AnswerIDs{Collection: c.ID}
+		written := make([]memory.Note, len(notes))
+		for i := range notes {
+			var err error
+			if out[i], err = in[i].put(ctx, s, tx, c, notes[i]); err != nil {
 				return err
 			}
-			out.Job, ids.Job = &j, &j.ID
+			action := "note.create"
+			if ids.Found = out[i].Found; ids.Found {
+				action = "note.find"
+			}
+			o.Audit[i], written[i] = audit(action, out[i].Note.ID, c), out[i].Note
+			ids.Notes, ids.Revision = append(ids.Notes, out[i].Note.ID), max(ids.Revision, out[i].Revision)
+			if out[i].Job != nil {
+				ids.Job = &out[i].Job.ID
+			}
 		}
 		tx.Answer(ids.Raw())
-		return r.With.Write(ctx, tx, out.Note)
+		return r.With.Write(ctx, tx, written...)
 	})
 	if err != nil {
-		return NoteWritten{}, nil, err
+		return nil, nil, err
 	}
-	out.Revision = w.Revision
+	for i := range out {
+		out[i].Revision = w.Revision
+	}
 	return out, w.Replay, nil
+}
+
+// put writes a note, unless the collection has it.
+func (in *NewNote) put(ctx context.Context, s tenant.Scope, tx memory.Tx, c *memory.Collection, note memory.Note) (NoteWritten, error) {
+	if note.OccurredAt.IsZero() {
+		note.OccurredAt = tx.Now()
+	}
+	same, err := in.duplicate(ctx, tx, note)
+	if err != nil {
+		return NoteWritten{}, err
+	}
+	if same.ID != uuid.Nil {
+		return NoteWritten{Note: same, Found: true, Revision: max(tx.View().At, same.From)}, nil
+	}
+	out := NoteWritten{Changed: true}
+	if out.Note, err = tx.Put(ctx, note); err != nil {
+		return out, err
+	}
+	out.Revision = tx.Revision()
+	if job := noteJob(s, c, &note, wantsPolicy(in)); job != nil {
+		j, err := tx.Enqueue(ctx, *job)
+		if err != nil {
+			return out, err
+		}
+		out.Job = &j
+	}
+	return out, nil
 }
 
 // wantsPolicy reports whether the caller asked for the policy to run.
