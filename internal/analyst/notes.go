@@ -59,10 +59,7 @@ func firstInformative(s string) string {
 	richness := make([]int, len(sentences))
 	richest := 0
 	for i, sentence := range sentences {
-		terms := map[string]bool{}
-		for _, t := range text.Terms(sentence) {
-			terms[t] = true
-		}
+		terms := text.TermSet(sentence)
 		richness[i] = len(terms)
 		if !said.Asks(sentence) {
 			richest = max(richest, len(terms))
@@ -86,12 +83,9 @@ func judgeRelevance(in policy.RelevanceInput) policy.Relevance {
 	terms := make([]map[string]bool, len(in.Candidates))
 	notesWith := map[string]int{}
 	for i, c := range in.Candidates {
-		terms[i] = map[string]bool{}
-		for _, t := range text.Terms(strings.Join([]string{c.Content, c.Context, strings.Join(c.Keywords, ", "), strings.Join(c.Tags, ", ")}, "\n")) {
-			if !terms[i][t] {
-				terms[i][t] = true
-				notesWith[t]++
-			}
+		terms[i] = text.TermSet(strings.Join([]string{c.Content, c.Context, strings.Join(c.Keywords, ", "), strings.Join(c.Tags, ", ")}, "\n"))
+		for t := range terms[i] {
+			notesWith[t]++
 		}
 	}
 	var out policy.Relevance

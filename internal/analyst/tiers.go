@@ -2,6 +2,7 @@ package analyst
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -240,9 +241,7 @@ func pageTerms(pages []memoryos.CallPage) [][]string {
 	names := map[string]bool{}
 	for i := range pages {
 		for _, m := range pages[i].Messages {
-			for _, t := range text.Terms(m.Name) {
-				names[t] = true
-			}
+			maps.Copy(names, text.TermSet(m.Name))
 		}
 	}
 	out := make([][]string, len(pages))

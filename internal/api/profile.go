@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -99,14 +98,6 @@ func knownText(known []memory.Note) string {
 	return strings.Join(lines, "\n")
 }
 
-func idsOfNotes(list []memory.Note) []uuid.UUID {
-	ids := make([]uuid.UUID, len(list))
-	for i := range list {
-		ids[i] = list[i].ID
-	}
-	return ids
-}
-
 // putProfile replaces what callers say about the person.
 func (h *core) putProfile(c *gin.Context, ref string, body wire.ProfileInput) error {
 	texts := map[string]string{}
@@ -157,7 +148,7 @@ func (h *core) getProfile(c *gin.Context, v memory.View) error {
 		return err
 	}
 	if len(known) > 0 {
-		out.Text, out.Notes = new(knownText(known)), append(out.Notes, idsOfNotes(known)...)
+		out.Text, out.Notes = new(knownText(known)), append(out.Notes, memory.IDs(known)...)
 	}
 	slices.SortFunc(out.Days, func(a, b wire.ProfileDay) int { return strings.Compare(b.Date, a.Date) })
 	out.Days = out.Days[:min(len(out.Days), pageLimit(c))]

@@ -412,8 +412,7 @@ func (d *decision) decidePassages(h head) error {
 			err = d.deletePassages(h, own)
 		}
 		n.Key = strings.Replace(n.Key, file.String(), own.String(), 1)
-		n.Attributes = maps.Clone(n.Attributes)
-		n.Attributes[memory.AttrFile] = own.String()
+		n.OwnAttributes()[memory.AttrFile] = own.String()
 	}
 	return err
 }

@@ -74,21 +74,16 @@ func (p *mergePlan) review(ctx context.Context, in *MergeInput) (Merged, error) 
 
 // proposed returns the open reviews of merges from the other side.
 func (p *mergePlan) proposed(ctx context.Context, tx memory.Tx) (out []memory.Review, err error) {
-	q := memory.ReviewQuery{State: memory.ReviewOpen, Limit: readBatch}
-	for {
-		page, err := tx.Reviews(ctx, q)
+	list := func(q memory.ReviewQuery) ([]memory.Review, error) { return tx.Reviews(ctx, q) }
+	for r, err := range memory.EachReview(list, memory.ReviewQuery{State: memory.ReviewOpen, Limit: readBatch}) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range page {
-			if from := page[i].Merge(); from != nil && from.Collection == p.theirs.Collection.ID {
-				out = append(out, page[i])
-			}
-		}
-		if q.Offset += len(page); len(page) < q.Limit {
-			return out, nil
+		if from := r.Merge(); from != nil && from.Collection == p.theirs.Collection.ID {
+			out = append(out, *r)
 		}
 	}
+	return out, nil
 }
 
 // sameChanges reports whether two reviews of merges between two collections ask for the same, whenever it was read.

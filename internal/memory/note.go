@@ -2,9 +2,9 @@ package memory
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -233,28 +233,40 @@ const MaxEventAhead = 5 * time.Minute
 // changed has been replaced meanwhile.
 var ErrMoved = fault.New(fault.Conflict, "a note or link that was read has changed")
 
-// EachNote calls each for every note of a query, in its order, until an error. It reads page by page, of the query's
-// limit; the note is valid afterwards, too.
-func EachNote(ctx context.Context, list func(context.Context, NoteQuery) ([]Note, error), q NoteQuery, each func(*Note) error) error {
-	for {
-		page, err := list(ctx, q)
-		if err != nil {
-			return err
-		}
-		for i := range page {
-			if err := each(&page[i]); err != nil {
-				return err
-			}
-		}
-		if len(page) < q.Limit {
-			return nil
-		}
-		last := &page[len(page)-1]
-		q.After = last.ID
-		if q.ByTime {
-			q.AfterTime = last.OccurredAt
+// IDs returns the ids of notes, in their order.
+func IDs(notes []Note) []uuid.UUID {
+	ids := make([]uuid.UUID, len(notes))
+	for i := range notes {
+		ids[i] = notes[i].ID
+	}
+	return ids
+}
+
+// ByID returns notes by their ids.
+func ByID(notes []Note) map[uuid.UUID]*Note {
+	out := make(map[uuid.UUID]*Note, len(notes))
+	for i := range notes {
+		out[notes[i].ID] = &notes[i]
+	}
+	return out
+}
+
+// AppendNew appends the ids that are not there yet.
+func AppendNew(list []uuid.UUID, ids ...uuid.UUID) []uuid.UUID {
+	for _, id := range ids {
+		if !slices.Contains(list, id) {
+			list = append(list, id)
 		}
 	}
+	return list
+}
+
+// OwnAttributes lets the caller change the attributes of a note, which others may share, and returns them.
+func (n *Note) OwnAttributes() map[string]any {
+	if n.Attributes = maps.Clone(n.Attributes); n.Attributes == nil {
+		n.Attributes = map[string]any{}
+	}
+	return n.Attributes
 }
 
 // Check returns a fault if a note is too long or empty. What a policy derives has the same limits

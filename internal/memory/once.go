@@ -141,10 +141,7 @@ func WrittenNotes(ctx context.Context, store WrittenStore, s tenant.Scope, ids A
 	if err != nil {
 		return v, nil, err
 	}
-	now := make(map[uuid.UUID]*Note, len(current))
-	for i := range current {
-		now[current[i].ID] = &current[i]
-	}
+	now := ByID(current)
 	then, err := store.Notes(ctx, s, v, ids.Notes, ReadOptions{})
 	for _, n := range then {
 		switch is := now[n.ID]; {

@@ -32,6 +32,15 @@ var stemmers = map[Language]func(*snowballstem.Env) bool{
 	Russian: russian.Stem,
 }
 
+// TermSet returns the terms of a text as a set.
+func TermSet(s string) map[string]bool {
+	set := map[string]bool{}
+	for _, t := range Terms(s) {
+		set[t] = true
+	}
+	return set
+}
+
 // Stem returns the stem of a folded word in the language. An irregular English form is first
 // replaced by its base ("went" by "go"). A word of two letters or fewer, one with a digit, and a
 // word of a language without a stemmer are not stemmed. In all cases marks are removed that people

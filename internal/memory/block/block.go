@@ -81,11 +81,7 @@ func Attached(a *memory.AttachedBlock) memory.Note {
 	n := a.Note
 	n.Key = a.Label
 	if a.Mode == memory.AttachRO {
-		n.Attributes = maps.Clone(n.Attributes)
-		if n.Attributes == nil {
-			n.Attributes = map[string]any{}
-		}
-		n.Attributes[attrReadOnly] = true
+		n.OwnAttributes()[attrReadOnly] = true
 	}
 	return n
 }
@@ -173,10 +169,7 @@ func (b *Block) same(o *Block) bool {
 
 // point sets which versions undo and redo restore; 0: none.
 func point(n *memory.Note, back, forward memory.Revision) {
-	n.Attributes = maps.Clone(n.Attributes)
-	if n.Attributes == nil {
-		n.Attributes = map[string]any{}
-	}
+	n.OwnAttributes()
 	for name, to := range map[string]memory.Revision{attrBack: back, attrForward: forward} {
 		delete(n.Attributes, name)
 		if to > 0 {

@@ -115,10 +115,7 @@ func belongs(found *recall.Result, q *Question) bool {
 
 // sharesWords reports whether a hit has a word of the question that is not a name of a speaker.
 func sharesWords(question string, hits []recall.Hit) bool {
-	wanted := map[string]bool{}
-	for _, t := range text.Terms(question) {
-		wanted[t] = true
-	}
+	wanted := text.TermSet(question)
 	for i := range hits {
 		n := &hits[i].Note.Note
 		for _, key := range []string{memory.AttrName, "speaker"} {

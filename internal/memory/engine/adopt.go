@@ -102,11 +102,7 @@ func (a *adoption) adoptUnfinished(ctx context.Context, unfinished []memory.Note
 
 // jobsOf reads the jobs that notes have in all collections, newest first. The job of an exchange names its last message.
 func (a *adoption) jobsOf(ctx context.Context, list []memory.Note) (map[uuid.UUID][]memory.Job, error) {
-	ids := make([]uuid.UUID, len(list))
-	for i := range list {
-		ids[i] = list[i].ID
-	}
-	found, err := a.e.store.ListJobs(ctx, a.s, memory.JobQuery{Notes: ids})
+	found, err := a.e.store.ListJobs(ctx, a.s, memory.JobQuery{Notes: memory.IDs(list)})
 	out := map[uuid.UUID][]memory.Job{}
 	for i := range found {
 		out[found[i].Note] = append(out[found[i].Note], found[i])
@@ -164,22 +160,13 @@ type adoptPayload struct {
 
 // unfinished lists the notes of a view that are raw or pending.
 func (e *Engine) unfinished(ctx context.Context, s tenant.Scope, v memory.View) (out []memory.Note, err error) {
-	var after uuid.UUID
-	for {
-		list, err := e.store.ListNotes(ctx, s, v, memory.NoteQuery{
-			States: []memory.State{memory.StateRaw, memory.StatePending}, After: after, Limit: upkeepPage,
-		})
+	for n, err := range memory.EachNote(ctx, e.store, s, v, memory.NoteQuery{States: []memory.State{memory.StateRaw, memory.StatePending}}) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range list {
-			after = list[i].ID
-			out = append(out, memory.Note{ID: after, Kind: list[i].Kind})
-		}
-		if len(list) < upkeepPage {
-			return out, nil
-		}
+		out = append(out, memory.Note{ID: n.ID, Kind: n.Kind})
 	}
+	return out, nil
 }
 
 // adoption collects the jobs of a fork.
@@ -320,36 +307,28 @@ func (a *adoption) adoptByMessages(ctx context.Context) error {
 }
 
 func (a *adoption) adoptJobsOf(ctx context.Context, collection uuid.UUID, state memory.JobState) error {
-	var before uuid.UUID
-	for {
-		list, err := a.e.store.ListJobs(ctx, a.s, memory.JobQuery{Collection: collection, State: state, Before: before, Limit: upkeepPage})
+	for j, err := range memory.EachJob(ctx, a.e.store, a.s, memory.JobQuery{Collection: collection, State: state, Limit: upkeepPage}) {
 		if err != nil {
 			return err
 		}
-		for i := range list {
-			j := &list[i]
-			before = j.ID
-			if j.Kind != memory.JobExchange {
-				continue
-			}
-			ids, err := notesOf(j)
-			if err != nil || !slices.ContainsFunc(ids, func(id uuid.UUID) bool { return !a.covered[id] && slices.Contains(a.withoutJob, id) }) {
-				continue
-			}
-			if later, err := a.isLater(ctx, j); err != nil {
-				return err
-			} else if later {
-				continue
-			}
-			if collection != a.job.Collection {
-				a.enqueueCopy(j)
-			}
-			for _, id := range ids {
-				a.covered[id] = true
-			}
+		if j.Kind != memory.JobExchange {
+			continue
 		}
-		if len(list) < upkeepPage {
-			return nil
+		ids, err := notesOf(j)
+		if err != nil || !slices.ContainsFunc(ids, func(id uuid.UUID) bool { return !a.covered[id] && slices.Contains(a.withoutJob, id) }) {
+			continue
+		}
+		if later, err := a.isLater(ctx, j); err != nil {
+			return err
+		} else if later {
+			continue
+		}
+		if collection != a.job.Collection {
+			a.enqueueCopy(j)
+		}
+		for _, id := range ids {
+			a.covered[id] = true
 		}
 	}
+	return nil
 }

@@ -355,23 +355,21 @@ func (d *desk) readAll(ctx context.Context, q memory.NoteQuery, r *reading) ([]m
 		return nil, err
 	}
 	if !ok {
-		q.Limit = upkeepPage
-		list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-			return d.e.store.ListNotes(ctx, d.s, d.v, q)
-		}
-		err = memory.EachNote(ctx, list, q, func(n *memory.Note) error {
+		for n, err := range memory.EachNote(ctx, d.e.store, d.s, d.v, q) {
+			if err != nil {
+				return nil, err
+			}
 			next := memory.ReadNote{Note: n}
 			if r != nil {
 				next.Read = r.each(n)
 			}
 			all = append(all, next)
-			return nil
-		})
+		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all = append(d.all, all)
-	return all, err
+	return all, nil
 }
 
 // release leaves the room of the lists of kinds to other decisions: nothing is looked up any more.
@@ -606,11 +604,11 @@ func (d *desk) Linked(ctx context.Context, ids []uuid.UUID, limit int) (map[uuid
 		return nil, err
 	}
 	d.recordListed(notes)
-	read := byID(notes)
+	read := memory.ByID(notes)
 	for of, others := range near {
 		for _, id := range others {
-			if n, ok := read[id]; ok {
-				out[of] = append(out[of], n)
+			if n := read[id]; n != nil {
+				out[of] = append(out[of], *n)
 			}
 		}
 	}

@@ -153,15 +153,14 @@ func (l *keptLists) isOf(v *memory.View) bool {
 // readKept reads all notes of a kind.
 func (e *Engine) readKept(ctx context.Context, s tenant.Scope, v *memory.View, k keptKind) (*keptList, error) {
 	out := &keptList{from: v.At}
-	q := memory.NoteQuery{Kinds: []memory.Kind{k.kind}, Limit: upkeepPage, ReadOptions: memory.ReadOptions{Vector: k.vector}}
-	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-		return e.store.ListNotes(ctx, s, *v, q)
-	}
-	err := memory.EachNote(ctx, list, q, func(n *memory.Note) error {
+	q := memory.NoteQuery{Kinds: []memory.Kind{k.kind}, ReadOptions: memory.ReadOptions{Vector: k.vector}}
+	for n, err := range memory.EachNote(ctx, e.store, s, *v, q) {
+		if err != nil {
+			return nil, err
+		}
 		out.versions = append(out.versions, keep(new(*n)))
-		return nil
-	})
-	return out, err
+	}
+	return out, nil
 }
 
 // catchUp brings lists to the revision of a view.

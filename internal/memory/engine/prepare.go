@@ -158,11 +158,7 @@ func (e *Engine) writePrepared(ctx context.Context, s tenant.Scope, job *memory.
 // put writes the notes that have changed in the first stage, and returns all as they are then. Of notes that
 // have changed meanwhile it returns ErrMoved, or leaves them as they are the last time.
 func (p *preparation) put(ctx context.Context, tx memory.Tx, last bool) ([]memory.Note, error) {
-	ids := make([]uuid.UUID, len(p.was))
-	for i := range p.was {
-		ids[i] = p.was[i].ID
-	}
-	now, err := tx.Notes(ctx, ids, memory.ReadOptions{})
+	now, err := tx.Notes(ctx, memory.IDs(p.was), memory.ReadOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -4,9 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -115,27 +114,20 @@ func (r *reembedRun) startProgress(ctx context.Context, v memory.View) error {
 
 // eachBatch calls fn for the notes of a view without a vector, in batches for the embedder.
 func (r *reembedRun) eachBatch(ctx context.Context, v memory.View, fn func([]memory.Note) error) error {
-	var after uuid.UUID
-	for {
-		list, err := r.e.store.ListNotes(ctx, r.s, v, memory.NoteQuery{Lacks: r.name, After: after, Limit: upkeepPage})
+	for list, err := range memory.NotePagesOf(ctx, r.e.store, r.s, v, memory.NoteQuery{Lacks: r.name}) {
 		if err != nil {
 			return err
 		}
-		for rest := list; len(rest) > 0; {
-			n := min(len(rest), memory.EmbedBatch)
-			if err := fn(rest[:n]); err != nil {
+		for some := range slices.Chunk(list, memory.EmbedBatch) {
+			if err := fn(some); err != nil {
 				return err
 			}
-			rest = rest[n:]
 			if r.e.now().After(r.until) {
 				return errTimeSlice
 			}
 		}
-		if len(list) < upkeepPage {
-			return nil
-		}
-		after = list[len(list)-1].ID
 	}
+	return nil
 }
 
 // add computes and stores the additional vectors of notes that have one.

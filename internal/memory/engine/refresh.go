@@ -45,27 +45,20 @@ func (e *Engine) RunRefresh(ctx context.Context, s tenant.Scope, job memory.Job,
 // unendedUpTo counts the jobs that came after a job, up to the last one, and have not ended. Ids ascend with time.
 func (e *Engine) unendedUpTo(ctx context.Context, s tenant.Scope, job *memory.Job, last uuid.UUID) (n int64, err error) {
 	for _, state := range []memory.JobState{memory.JobQueued, memory.JobRunning} {
-		q := memory.JobQuery{Collection: job.Collection, State: state, Limit: upkeepPage}
-		for {
-			list, err := e.store.ListJobs(ctx, s, q)
+		for j, err := range memory.EachJob(ctx, e.store, s, memory.JobQuery{Collection: job.Collection, State: state, Limit: upkeepPage}) {
 			if err != nil {
 				return 0, err
 			}
-			for i := range list {
-				q.Before = list[i].ID
-				if after(q.Before, job.ID) && !after(q.Before, last) && list[i].Shown(e.now()) != memory.JobScheduled {
-					n++
-				}
-			}
-			if len(list) < upkeepPage || !after(q.Before, job.ID) {
+			if memory.CompareIDs(j.ID, job.ID) <= 0 {
 				break
+			}
+			if memory.CompareIDs(j.ID, last) <= 0 && j.Shown(e.now()) != memory.JobScheduled {
+				n++
 			}
 		}
 	}
 	return n, nil
 }
-
-func after(a, b uuid.UUID) bool { return slices.Compare(a[:], b[:]) > 0 }
 
 // refresh collects what a refresh job enqueues.
 type refresh struct {
@@ -87,24 +80,21 @@ func (r *refresh) start(ctx context.Context) error {
 	}
 	again, _ := pol.(memory.Reanalyzer)
 	summaries, _ := pol.(memory.Refresher)
-	q := memory.NoteQuery{Limit: upkeepPage}
-	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-		return r.e.store.ListNotes(ctx, r.s, r.v, q)
-	}
-	err = memory.EachNote(ctx, list, q, func(n *memory.Note) error {
+	for n, err := range memory.EachNote(ctx, r.e.store, r.s, r.v, memory.NoteQuery{}) {
+		if err != nil {
+			return err
+		}
 		_, queue := memory.SumsUp(n) // it has no analyst where the model could not be reached
 		switch {
 		case n.Analyst != memory.AnalystHeuristic && (n.Analyst != "" || !queue):
-			return nil
 		case again != nil && again.Reanalyzes(n.Kind):
-			return r.decideAgain(ctx, n)
+			err = r.decideAgain(ctx, n)
 		case summaries != nil && slices.Contains([]memory.Kind{memory.KindSummary, memory.KindProfile, memory.KindSession}, n.Kind):
-			return r.writeAgain(ctx, summaries, n)
+			err = r.writeAgain(ctx, summaries, n)
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+		if err != nil {
+			return err
+		}
 	}
 	return r.enqueue(ctx)
 }
@@ -179,12 +169,10 @@ func (r *refresh) enqueue(ctx context.Context) error {
 		}
 		tasks = append(tasks, flushes...)
 		for i := range tasks {
-			if after(tasks[i].ID, r.job.ID) && tasks[i].Shown(r.e.now()) != memory.JobScheduled {
+			if memory.CompareIDs(tasks[i].ID, r.job.ID) > 0 && tasks[i].Shown(r.e.now()) != memory.JobScheduled {
 				p.Total++
 			}
-			if after(tasks[i].ID, p.Last) {
-				p.Last = tasks[i].ID
-			}
+			p.Last = slices.MaxFunc([]uuid.UUID{p.Last, tasks[i].ID}, memory.CompareIDs)
 		}
 		end := memory.JobEnd{State: memory.JobQueued, Stage: memory.StageTask}
 		if end.Payload, err = json.Marshal(p); err != nil {
@@ -197,11 +185,7 @@ func (r *refresh) enqueue(ctx context.Context) error {
 
 // markStale marks the notes that are written again, unless they are marked.
 func (r *refresh) markStale(ctx context.Context, tx memory.Tx) error {
-	ids := make([]uuid.UUID, len(r.stale))
-	for i := range r.stale {
-		ids[i] = r.stale[i].ID
-	}
-	now, err := tx.Notes(ctx, ids, memory.ReadOptions{Vector: true})
+	now, err := tx.Notes(ctx, memory.IDs(r.stale), memory.ReadOptions{Vector: true})
 	if err != nil {
 		return err
 	}

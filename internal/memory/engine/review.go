@@ -116,14 +116,14 @@ func applyReview(ctx context.Context, tx memory.Tx, r *memory.Review, puts []mem
 		return err
 	}
 	pending := puts
-	if t, ok := current[r.Trigger]; ok && !slices.ContainsFunc(puts, func(n memory.Note) bool { return n.ID == r.Trigger }) {
-		pending = append(slices.Clone(puts), t)
+	if t := current[r.Trigger]; t != nil && !slices.ContainsFunc(puts, func(n memory.Note) bool { return n.ID == r.Trigger }) {
+		pending = append(slices.Clone(puts), *t)
 	}
 	for _, n := range pending {
 		if n.ID == r.Trigger && n.State == memory.StateInReview && !others {
 			n.State = memory.StateEvolved
 		}
-		if now := current[n.ID]; sameContent(&now, &n) {
+		if now := current[n.ID]; now != nil && sameContent(now, &n) {
 			continue
 		}
 		if _, err := tx.Put(ctx, n); err != nil {
@@ -139,14 +139,6 @@ func applyReview(ctx context.Context, tx memory.Tx, r *memory.Review, puts []mem
 		}
 	}
 	return nil
-}
-
-func byID(notes []memory.Note) map[uuid.UUID]memory.Note {
-	m := make(map[uuid.UUID]memory.Note, len(notes))
-	for i := range notes {
-		m[notes[i].ID] = notes[i]
-	}
-	return m
 }
 
 func firstNonEmpty(given, was string) string {
@@ -192,7 +184,7 @@ func (e *Engine) proposed(ctx context.Context, s tenant.Scope, v memory.View, r 
 // that names the notes whose version has changed. Layers are not compared: a
 // revision identifies a version within a lineage, and the layer changes when a
 // fork is made independent.
-func checkUnchanged(ctx context.Context, tx memory.Tx, read []memory.Version) (map[uuid.UUID]memory.Note, error) {
+func checkUnchanged(ctx context.Context, tx memory.Tx, read []memory.Version) (map[uuid.UUID]*memory.Note, error) {
 	ids := make([]uuid.UUID, len(read))
 	for i, ver := range read {
 		ids[i] = ver.Note
@@ -201,12 +193,11 @@ func checkUnchanged(ctx context.Context, tx memory.Tx, read []memory.Version) (m
 	if err != nil {
 		return nil, err
 	}
-	current := byID(now)
+	current := memory.ByID(now)
 	refuse := &fault.Error{Code: fault.Conflict, Message: "notes that the proposal depends on have changed since; the review stays open", Err: memory.ErrMoved}
 	for _, ver := range read {
-		n, ok := current[ver.Note]
-		switch {
-		case !ok:
+		switch n := current[ver.Note]; {
+		case n == nil:
 			refuse.Fields = append(refuse.Fields, fault.Field{Field: ver.Note.String(), Reason: "was deleted"})
 		case n.From != ver.From:
 			refuse.Fields = append(refuse.Fields, fault.Field{Field: ver.Note.String(), Reason: "has changed"})
@@ -220,19 +211,12 @@ func checkUnchanged(ctx context.Context, tx memory.Tx, read []memory.Version) (m
 
 // otherOpen reports whether the note that caused a review has another open review.
 func (e *Engine) otherOpen(ctx context.Context, s tenant.Scope, r *memory.Review) (bool, error) {
-	const page = 200
-	for offset := 0; ; offset += page {
-		list, err := e.store.ListReviews(ctx, s, memory.ReviewQuery{Collection: r.Collection, State: memory.ReviewOpen, Offset: offset, Limit: page})
-		if err != nil {
-			return false, err
-		}
-		if slices.ContainsFunc(list, func(o memory.Review) bool { return o.ID != r.ID && o.Trigger == r.Trigger }) {
-			return true, nil
-		}
-		if len(list) < page {
-			return false, nil
+	for o, err := range e.eachReview(ctx, s, r.Collection, memory.ReviewOpen) {
+		if err != nil || o.ID != r.ID && o.Trigger == r.Trigger {
+			return err == nil, err
 		}
 	}
+	return false, nil
 }
 
 // Reject closes an open proposal without applying it, or undoes an applied risky

@@ -212,22 +212,17 @@ func (x *sharing) readLog(ctx context.Context, v memory.View, after memory.Revis
 
 // changesets returns the entries of a collection's own log after a revision, without what they wrote.
 func (x *sharing) changesets(ctx context.Context, v memory.View, after memory.Revision) ([]logEntry, error) {
-	const page = 500
 	var out []logEntry
-	for from := after; ; {
-		list, err := x.e.store.Changesets(ctx, x.s, v, from, page)
+	for c, err := range memory.EachChangeset(ctx, x.e.store, x.s, v, after) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range list {
-			if from = list[i].Revision; from <= v.At {
-				out = append(out, logEntry{Changeset: list[i]})
-			}
+		if c.Revision > v.At {
+			break
 		}
-		if len(list) < page {
-			return out, nil
-		}
+		out = append(out, logEntry{Changeset: *c})
 	}
+	return out, nil
 }
 
 // add adds a note that the changeset wrote: one without a state was deleted. One that was replaced by it was not.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -48,24 +49,23 @@ func (e *Engine) Undo(ctx context.Context, s tenant.Scope, ref string, rev memor
 
 // reviewAt finds the review that the changeset at a revision applied.
 func (e *Engine) reviewAt(ctx context.Context, s tenant.Scope, c *memory.Collection, rev memory.Revision) (r memory.Review, found bool, err error) {
-	const page = 200
 	for _, state := range []memory.ReviewState{memory.ReviewApplied, memory.ReviewApproved} {
-		for offset := 0; ; offset += page {
-			list, err := e.store.ListReviews(ctx, s, memory.ReviewQuery{Collection: c.ID, State: state, Offset: offset, Limit: page})
+		for o, err := range e.eachReview(ctx, s, c.ID, state) {
 			if err != nil {
 				return r, false, err
 			}
-			for i := range list {
-				if list[i].Revision == rev {
-					return list[i], true, nil
-				}
-			}
-			if len(list) < page {
-				break
+			if o.Revision == rev {
+				return *o, true, nil
 			}
 		}
 	}
 	return r, false, nil
+}
+
+// eachReview returns the reviews of a collection that are in a state.
+func (e *Engine) eachReview(ctx context.Context, s tenant.Scope, collection uuid.UUID, state memory.ReviewState) iter.Seq2[*memory.Review, error] {
+	list := func(q memory.ReviewQuery) ([]memory.Review, error) { return e.store.ListReviews(ctx, s, q) }
+	return memory.EachReview(list, memory.ReviewQuery{Collection: collection, State: state, Limit: memory.MaxPage})
 }
 
 func (e *Engine) undo(ctx context.Context, s tenant.Scope, v memory.View, rev memory.Revision, r *memory.Review, reason string) (Undone, error) {
@@ -147,28 +147,19 @@ func (e *Engine) planUndo(ctx context.Context, s tenant.Scope, v memory.View, re
 
 // changesets finds the changeset of a revision and those after it.
 func (e *Engine) changesets(ctx context.Context, s tenant.Scope, v memory.View, rev memory.Revision) (cause memory.Changeset, later []memory.Changeset, err error) {
-	const page = 500
 	if rev < 1 {
 		return cause, nil, fault.Missing("changeset")
 	}
-	for after := rev - 1; ; {
-		list, err := e.store.Changesets(ctx, s, v, after, page)
-		if err != nil {
+	for c, err := range memory.EachChangeset(ctx, e.store, s, v, rev-1) {
+		switch {
+		case err != nil:
 			return cause, nil, err
-		}
-		for _, c := range list {
-			switch {
-			case c.Revision == rev:
-				cause = c
-			case c.Undoes == rev:
-				return cause, nil, fault.New(fault.Conflict, "revision %d was undone already, at revision %d", rev, c.Revision)
-			default:
-				later = append(later, c)
-			}
-			after = c.Revision
-		}
-		if len(list) < page {
-			break
+		case c.Revision == rev:
+			cause = *c
+		case c.Undoes == rev:
+			return cause, nil, fault.New(fault.Conflict, "revision %d was undone already, at revision %d", rev, c.Revision)
+		default:
+			later = append(later, *c)
 		}
 	}
 	if cause.Revision != rev {
@@ -198,38 +189,36 @@ func (e *Engine) notesByRevision(ctx context.Context, s tenant.Scope, v memory.V
 // notes plans the changes of the notes that the changeset wrote, and returns the
 // versions whose description it changed.
 func (p *undoPlan) notes(ctx context.Context, e *Engine, s tenant.Scope, views [3]memory.View, ids []uuid.UUID) (map[memory.Version]bool, error) {
-	var read [3]map[uuid.UUID]memory.Note
+	var read [3]map[uuid.UUID]*memory.Note
 	for i, v := range &views {
 		list, err := e.store.Notes(ctx, s, v, ids, memory.ReadOptions{Vector: true})
 		if err != nil {
 			return nil, err
 		}
-		read[i] = byID(list)
+		read[i] = memory.ByID(list)
 	}
 	tainted := map[memory.Version]bool{}
 	var puts []memory.Note
 	var current []memory.Note
 	for _, id := range ids {
-		was, had := read[0][id]
-		then, wrote := read[1][id]
-		now, there := read[2][id]
-		if wrote && (!had || !sameDescription(&was, &then)) {
+		was, then, now := read[0][id], read[1][id], read[2][id]
+		if then != nil && (was == nil || !sameDescription(was, then)) {
 			tainted[withoutLayer(then.Version())] = true
 		}
 		switch {
-		case !there || !wrote:
-		case !had:
+		case now == nil || then == nil:
+		case was == nil:
 			if now.Version() == then.Version() {
-				p.remove, p.now[id] = append(p.remove, id), now
+				p.remove, p.now[id] = append(p.remove, id), *now
 			}
 		default:
-			n := revertNote(was, then, now)
-			if !sameContent(&n, &now) {
-				p.now[id] = now
+			n := revertNote(*was, *then, *now)
+			if !sameContent(&n, now) {
+				p.now[id] = *now
 				n.Vector, n.Tokens = nil, nil
-				puts, current = append(puts, n), append(current, now)
-				if memory.SameToEmbed(&n, &was) {
-					current[len(current)-1] = was // reuse its vector
+				puts, current = append(puts, n), append(current, *now)
+				if memory.SameToEmbed(&n, was) {
+					current[len(current)-1] = *was // reuse its vector
 				}
 			}
 		}
@@ -398,9 +387,9 @@ func (p *undoPlan) write(ctx context.Context, tx memory.Tx, out *Undone, r *memo
 	if err != nil {
 		return err
 	}
-	current := byID(now)
+	current := memory.ByID(now)
 	for id, n := range p.now {
-		if c, ok := current[id]; !ok || c.Version() != n.Version() {
+		if c := current[id]; c == nil || c.Version() != n.Version() {
 			return memory.ErrMoved
 		}
 	}
@@ -451,7 +440,7 @@ func (p *undoPlan) writeUnlinks(ctx context.Context, tx memory.Tx, out *Undone) 
 	return nil
 }
 
-func (p *undoPlan) writeNotes(ctx context.Context, tx memory.Tx, current map[uuid.UUID]memory.Note, out *Undone) error {
+func (p *undoPlan) writeNotes(ctx context.Context, tx memory.Tx, current map[uuid.UUID]*memory.Note, out *Undone) error {
 	put := map[uuid.UUID]memory.Note{}
 	for _, n := range p.put {
 		put[n.ID] = n
@@ -463,7 +452,7 @@ func (p *undoPlan) writeNotes(ctx context.Context, tx memory.Tx, current map[uui
 		}
 		n, ok := put[id]
 		if !ok {
-			n = current[id]
+			n = *current[id]
 		}
 		if n.Provenance.Stale && !ok {
 			continue

@@ -83,9 +83,8 @@ func (e *Engine) RunConsolidate(ctx context.Context, s tenant.Scope, job memory.
 func (e *Engine) consolidateAll(
 	ctx context.Context, s tenant.Scope, job *memory.Job, v memory.View, em memory.Embedder, progress memory.ReportProgress,
 ) (seen, embedded int64, err error) {
-	var after uuid.UUID
-	for {
-		list, err := e.store.ListNotes(ctx, s, v, memory.NoteQuery{After: after, Limit: upkeepPage, ReadOptions: memory.ReadOptions{Vector: true}})
+	q := memory.NoteQuery{Limit: upkeepPage, ReadOptions: memory.ReadOptions{Vector: true}}
+	for list, err := range memory.NotePagesOf(ctx, e.store, s, v, q) {
 		if err != nil {
 			return 0, 0, err
 		}
@@ -94,10 +93,9 @@ func (e *Engine) consolidateAll(
 			return 0, 0, err
 		}
 		seen, embedded = seen+int64(len(list)), embedded+n
-		if len(list) < upkeepPage {
+		if len(list) < q.Limit {
 			break
 		}
-		after = list[len(list)-1].ID
 		if err := progress(ctx, memory.Progress{Done: seen, Total: seen}); err != nil {
 			return 0, 0, err
 		}

@@ -734,16 +734,13 @@ func (f *Service) erase(ctx context.Context, s tenant.Scope, id uuid.UUID, views
 	gone := map[uuid.UUID]bool{id: true}
 	q := memory.NoteQuery{Filter: passagesOf(id), Kinds: []memory.Kind{memory.KindPassage}, Limit: deleteBatch}
 	for _, v := range views {
-		list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-			return f.store.ListNotes(ctx, s, v, q)
-		}
-		if err := memory.EachNote(ctx, list, q, func(n *memory.Note) error {
+		for n, err := range memory.EachNote(ctx, f.store, s, v, q) {
+			if err != nil {
+				return out, err
+			}
 			if !gone[n.ID] {
 				gone[n.ID], out.Gone = true, append(out.Gone, n.ID)
 			}
-			return nil
-		}); err != nil {
-			return out, err
 		}
 	}
 	if _, err := f.delete(ctx, s, &views[0], id); err != nil {

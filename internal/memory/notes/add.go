@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -346,11 +345,7 @@ func (in *NewNote) describe(r *memory.Validation, n *memory.Note, images bool) {
 			r.Addf(field, "only a note of kind %s has one", memory.KindNote)
 		}
 		it = *in.Item
-		n.Attributes = maps.Clone(n.Attributes)
-		if n.Attributes == nil {
-			n.Attributes = map[string]any{}
-		}
-		n.Attributes[field] = it.Attribute()
+		n.OwnAttributes()[field] = it.Attribute()
 	case ok:
 		field = "attributes." + field
 	default:

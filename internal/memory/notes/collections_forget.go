@@ -126,17 +126,11 @@ func (c *Collections) withForks(ctx context.Context, s tenant.Scope, found []mem
 
 // allCollections lists every collection of a query.
 func allCollections(ctx context.Context, store collectionLister, s tenant.Scope, q memory.CollectionQuery) ([]memory.Collection, error) {
-	var out []memory.Collection
-	for q.Limit = memory.MaxPage; ; {
-		page, err := store.ListCollections(ctx, s, q)
-		if err != nil {
-			return nil, err
+	q.Limit = memory.MaxPage
+	return memory.All(memory.Pages(q.Limit, func(last *memory.Collection) ([]memory.Collection, error) {
+		if last != nil {
+			q.After = last.Name + "\x00" + last.ID.String()
 		}
-		out = append(out, page...)
-		if len(page) < q.Limit {
-			return out, nil
-		}
-		last := &page[len(page)-1]
-		q.After = last.Name + "\x00" + last.ID.String()
-	}
+		return store.ListCollections(ctx, s, q)
+	}))
 }

@@ -77,7 +77,7 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 		if changes[i], err = n.changeOf(ctx, s, &tree[i], id, x); err != nil {
 			return out, err
 		}
-		out.Said = appendNew(out.Said, changes[i].said...)
+		out.Said = memory.AppendNew(out.Said, changes[i].said...)
 	}
 	if !slices.Contains(changes[0].gone, id) {
 		changes[0].gone = append(changes[0].gone, id)
@@ -224,7 +224,7 @@ type change struct {
 func (x *change) keepCurrent(ids []uuid.UUID) {
 	for _, id := range ids {
 		if !slices.Contains(x.gone, id) {
-			x.past = appendNew(x.past, id)
+			x.past = memory.AppendNew(x.past, id)
 		}
 	}
 }
@@ -241,7 +241,7 @@ type logged struct {
 // makeAgain adds notes that their policy makes again.
 func (x *change) makeAgain(ids []uuid.UUID) {
 	x.keepCurrent(ids)
-	x.again = appendNew(x.again, ids...)
+	x.again = memory.AppendNew(x.again, ids...)
 }
 
 // changeOf returns what goes with a note that was deleted: all that its latest deletion changed, and what was derived from
@@ -278,7 +278,7 @@ func (f *finder) erasedWith(ctx context.Context, id uuid.UUID, past []memory.His
 	sessions := false
 	set := &past[0].Changeset
 	if set.Cause == memory.CauseDelete && set.Trigger == id {
-		out.gone = withDerived(appendNew(out.gone, l.deleted...), l.derived)
+		out.gone = withDerived(memory.AppendNew(out.gone, l.deleted...), l.derived)
 		out.change(l.changed)
 		sessions = true
 	} else {
@@ -296,7 +296,7 @@ func (f *finder) erasedWith(ctx context.Context, id uuid.UUID, past []memory.His
 	if err != nil {
 		return out, err
 	}
-	out.past = appendNew(out.past, pages...)
+	out.past = memory.AppendNew(out.past, pages...)
 	// What is visible stays, with its current version: it has other sources, or was made again or restored since.
 	shown, err := f.n.store.Notes(ctx, f.s, f.v, out.gone, memory.ReadOptions{})
 	out.change(shown)
@@ -307,9 +307,9 @@ func (f *finder) erasedWith(ctx context.Context, id uuid.UUID, past []memory.His
 // change adds notes that stay.
 func (x *change) change(notes []memory.Note) {
 	for i := range notes {
-		x.past = appendNew(x.past, notes[i].ID)
+		x.past = memory.AppendNew(x.past, notes[i].ID)
 		if n := &notes[i]; n.Provenance.Stale && slices.Contains(madeAgain, n.Kind) {
-			x.again = appendNew(x.again, notes[i].ID)
+			x.again = memory.AppendNew(x.again, notes[i].ID)
 		}
 	}
 }
@@ -325,7 +325,7 @@ func isNote(id uuid.UUID) func(memory.Note) bool {
 func (f *finder) logOf(ctx context.Context, past []memory.HistoryEntry, x *influence) (logged, error) {
 	l := logged{at: past[0].Note.From}
 	for i := range past {
-		l.sources = appendNew(l.sources, past[i].Note.Provenance.Sources...)
+		l.sources = memory.AppendNew(l.sources, past[i].Note.Provenance.Sources...)
 	}
 	var err error
 	if l.derived, err = x.derivedIn(ctx, f, f.v.Layers[:1]); err != nil {
@@ -359,7 +359,7 @@ func (f *finder) stored(ctx context.Context, notes []uuid.UUID) (out []uuid.UUID
 // withDerived appends what was derived from notes, also indirectly; derived has what each note is a source of.
 func withDerived(notes []uuid.UUID, derived map[uuid.UUID][]uuid.UUID) []uuid.UUID {
 	for i := 0; i < len(notes); i++ {
-		notes = appendNew(notes, derived[notes[i]]...)
+		notes = memory.AppendNew(notes, derived[notes[i]]...)
 	}
 	return notes
 }
@@ -383,11 +383,7 @@ func (f *finder) changedWith(ctx context.Context, l *logged, x *change) error {
 	for i := range gone {
 		told = append(told, slices.DeleteFunc(text.Sentences(gone[i].Content), isShort)...)
 	}
-	ids := make([]uuid.UUID, len(l.changed))
-	for i := range l.changed {
-		ids[i] = l.changed[i].ID
-	}
-	then, err := n.store.Notes(ctx, s, v, ids, memory.ReadOptions{})
+	then, err := n.store.Notes(ctx, s, v, memory.IDs(l.changed), memory.ReadOptions{})
 	if err != nil {
 		return err
 	}
@@ -417,7 +413,7 @@ func (f *finder) pagesChanged(ctx context.Context, at memory.Revision, of func(s
 	var ends []uuid.UUID
 	for _, l := range set[0].Links {
 		if of(l.Source) || of(l.Target) {
-			ends = appendNew(ends, l.Source)
+			ends = memory.AppendNew(ends, l.Source)
 		}
 	}
 	for some := range slices.Chunk(ends, sessionsAtOnce) {
@@ -427,7 +423,7 @@ func (f *finder) pagesChanged(ctx context.Context, at memory.Revision, of func(s
 		}
 		for i := range links {
 			if _, page := links[i].Attributes[attrMeta]; page && links[i].From == at && (of(links[i].Source) || of(links[i].Target)) {
-				out = appendNew(out, links[i].Source)
+				out = memory.AppendNew(out, links[i].Source)
 			}
 		}
 	}
@@ -565,7 +561,7 @@ func (n *Service) eraseChange(ctx context.Context, s tenant.Scope, c *memory.Col
 		return err
 	}
 	out.Versions, out.Jobs, out.Reviews = out.Versions+erased.Versions, out.Jobs+erased.Jobs, out.Reviews+erased.Reviews
-	out.Layers, out.Gone, out.Rewritten = appendNew(out.Layers, erased.Layers...), appendNew(out.Gone, x.gone...), appendNew(out.Rewritten, x.past...)
+	out.Layers, out.Gone, out.Rewritten = memory.AppendNew(out.Layers, erased.Layers...), memory.AppendNew(out.Gone, x.gone...), memory.AppendNew(out.Rewritten, x.past...)
 	if len(x.again) == 0 {
 		return nil
 	}
@@ -581,14 +577,4 @@ func (n *Service) eraseChange(ctx context.Context, s tenant.Scope, c *memory.Col
 		return err
 	})
 	return err
-}
-
-// appendNew appends ids that are not there yet.
-func appendNew(list []uuid.UUID, ids ...uuid.UUID) []uuid.UUID {
-	for _, id := range ids {
-		if !slices.Contains(list, id) {
-			list = append(list, id)
-		}
-	}
-	return list
 }

@@ -3,7 +3,6 @@ package notes
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -157,7 +156,7 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 			out.edits = append(out.edits, written.edits[i])
 		}
 	}
-	out.said = appendNew(out.said, told...)
+	out.said = memory.AppendNew(out.said, told...)
 	return out, err
 }
 
@@ -224,9 +223,7 @@ func namesOf(s string) map[string]bool {
 		for i, w := range strings.Fields(sentence) {
 			first, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(w, unicode.IsPunct))
 			if i > 0 && unicode.IsUpper(first) || strings.ContainsFunc(w, unicode.IsNumber) {
-				for _, t := range text.Terms(w) {
-					out[t] = true
-				}
+				maps.Copy(out, text.TermSet(w))
 			}
 		}
 	}
@@ -246,9 +243,7 @@ func (f *finder) toldBy(ctx context.Context, gone, edits, beside []memory.Note, 
 	}
 	own := map[string]bool{}
 	for _, s := range texts {
-		for _, t := range text.Terms(wordsOf(s)) {
-			own[t] = true
-		}
+		maps.Copy(own, text.TermSet(wordsOf(s)))
 	}
 	near := filter.Or{&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRecall}, Op: filter.Eq, Values: []filter.Value{{Type: filter.Bool, Bool: true}}}}
 	if len(turns) > 0 {
@@ -274,16 +269,18 @@ func (f *finder) toldBy(ctx context.Context, gone, edits, beside []memory.Note, 
 		}
 	}
 	people := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.AttributeIs(memory.AttrRole, string(memory.RoleUser))}
-	err = f.each(ctx, people, func(n *memory.Note) bool {
+	for n, err := range memory.EachNote(ctx, f.n.store, f.s, f.v, people) {
+		if err != nil {
+			return nil, err
+		}
 		if !known[n.ID] {
 			for _, t := range text.Terms(n.Content) {
 				delete(asked, t)
 			}
 		}
-		return len(asked) > 0
-	})
-	if err != nil {
-		return nil, err
+		if len(asked) == 0 {
+			break
+		}
 	}
 	for i := range answers {
 		if hasTerm(answers[i].Content, asked) {
@@ -416,32 +413,8 @@ func (f *finder) sourcesOf(ctx context.Context, note *memory.Note) ([]memory.Not
 	return f.n.store.Notes(ctx, f.s, f.v, note.Provenance.Sources, memory.ReadOptions{})
 }
 
-func (f *finder) list(ctx context.Context, q memory.NoteQuery) (out []memory.Note, err error) {
-	err = f.each(ctx, q, func(n *memory.Note) bool {
-		out = append(out, *n)
-		return true
-	})
-	return out, err
-}
-
-// errEnough ends a listing.
-var errEnough = errors.New("enough")
-
-// each lists notes until more returns false.
-func (f *finder) each(ctx context.Context, q memory.NoteQuery, more func(*memory.Note) bool) error {
-	q.Limit = 500
-	err := memory.EachNote(ctx, func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-		return f.n.store.ListNotes(ctx, f.s, f.v, q)
-	}, q, func(n *memory.Note) error {
-		if !more(n) {
-			return errEnough
-		}
-		return nil
-	})
-	if errors.Is(err, errEnough) {
-		return nil
-	}
-	return err
+func (f *finder) list(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
+	return memory.All(memory.NotePagesOf(ctx, f.n.store, f.s, f.v, q))
 }
 
 // statedBy returns the notes that say what a note says, without the sentences that do, and those in which none was found.
@@ -493,15 +466,17 @@ func (f *finder) repeatedBy(ctx context.Context, of []memory.Note, w *saying) ([
 		return nil, nil
 	}
 	var out []memory.Note
-	err := f.each(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}}, func(n *memory.Note) bool {
+	for n, err := range memory.EachNote(ctx, f.n.store, f.s, f.v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}}) {
+		if err != nil {
+			return nil, err
+		}
 		if exchange := turns[turnOf(n)]; !skip[n.ID] && (exchange || w.mayRepeat(n)) {
 			if next, ok := w.takeRepeated(n, exchange); ok {
 				out = append(out, next)
 			}
 		}
-		return true
-	})
-	return out, err
+	}
+	return out, nil
 }
 
 // mayRepeat reports whether a note has the words of a sentence that was taken out, in a row: to find its sentences takes longer.
@@ -537,13 +512,8 @@ type saying struct {
 }
 
 func newSaying(statement string) *saying {
-	w := &saying{terms: map[string]bool{}, taken: map[string]string{}}
 	words := wordsOf(statement)
-	w.letters = letters(words)
-	for _, t := range text.Terms(words) {
-		w.terms[t] = true
-	}
-	return w
+	return &saying{letters: letters(words), terms: text.TermSet(words), taken: map[string]string{}}
 }
 
 // wordsOf returns what a statement quotes, or else the statement.
@@ -566,10 +536,8 @@ func letters(s string) string {
 // shared counts the terms of the statement that a text has.
 func (w *saying) shared(s string) int {
 	n := 0
-	seen := map[string]bool{}
-	for _, t := range text.Terms(s) {
-		if w.terms[t] && !seen[t] {
-			seen[t] = true
+	for t := range text.TermSet(s) {
+		if w.terms[t] {
 			n++
 		}
 	}
@@ -630,12 +598,8 @@ func without(n *memory.Note, sentences []string) memory.Note {
 	for _, s := range sentences {
 		next.Content = strings.Replace(next.Content, s, secret.Mark(memory.DeletedKind), 1)
 	}
-	next.Attributes = maps.Clone(n.Attributes)
-	if next.Attributes == nil {
-		next.Attributes = map[string]any{}
-	}
-	if n.Attributes[memory.AttrDigest] == nil {
-		next.Attributes[memory.AttrDigest] = strconv.FormatInt(memory.DigestOf(n), 16)
+	if attributes := next.OwnAttributes(); attributes[memory.AttrDigest] == nil {
+		attributes[memory.AttrDigest] = strconv.FormatInt(memory.DigestOf(n), 16)
 	}
 	// What described the text may repeat it.
 	if !slices.Contains(n.Supplied, memory.FieldContext) && n.Analyst != "" {

@@ -201,11 +201,7 @@ func readKnown(ctx context.Context, tx memory.Tx, batch []*importNote) (map[uuid
 	if err != nil {
 		return nil, err
 	}
-	known := make(map[uuid.UUID]*memory.Note, len(notes))
-	for i := range notes {
-		known[notes[i].ID] = &notes[i]
-	}
-	return known, tx.Foresee(ctx, ids)
+	return memory.ByID(notes), tx.Foresee(ctx, ids)
 }
 
 // putNote writes one note unless it is known, and adds it to those.
@@ -310,12 +306,9 @@ func (im *Importer) putLinks(ctx context.Context, tx memory.Tx, source uuid.UUID
 	if err != nil {
 		return nil, nil, err
 	}
-	there := make(map[uuid.UUID]bool, len(notes))
-	for i := range notes {
-		there[notes[i].ID] = true
-	}
+	there := memory.ByID(notes)
 	for _, l := range resolved {
-		if !there[l.Target] {
+		if there[l.Target] == nil {
 			left = append(left, l)
 			continue
 		}

@@ -98,22 +98,19 @@ func (f *finder) jobsOf(ctx context.Context, of []uuid.UUID, wanted func(uuid.UU
 	if of == nil {
 		q.Collection = f.c.ID
 	}
-	for {
-		list, err := f.n.store.ListJobs(ctx, f.s, q)
+	for j, err := range memory.EachJob(ctx, f.n.store, f.s, q) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range list {
-			var e evolution
-			if j := &list[i]; wanted(j.ID) && len(j.Result) > 0 && json.Unmarshal(j.Result, &e) == nil {
-				out[j.ID] = e
-			}
-			q.Before = list[i].ID
+		var e evolution
+		if wanted(j.ID) && len(j.Result) > 0 && json.Unmarshal(j.Result, &e) == nil {
+			out[j.ID] = e
 		}
-		if len(list) < q.Limit || slices.Compare(q.Before[:], first[:]) <= 0 {
-			return out, nil
+		if memory.CompareIDs(j.ID, first) <= 0 {
+			break
 		}
 	}
+	return out, nil
 }
 
 // wroteInto returns the notes into which a note may have written: those that the decisions about it read.
@@ -121,7 +118,7 @@ func (f *finder) wroteInto(ctx context.Context, id uuid.UUID) (out []uuid.UUID, 
 	jobs, err := f.jobsOf(ctx, []uuid.UUID{id}, func(uuid.UUID) bool { return true }, uuid.Nil)
 	for _, j := range jobs {
 		for _, r := range j.Read {
-			out = appendNew(out, r.Note)
+			out = memory.AppendNew(out, r.Note)
 		}
 	}
 	return out, err
@@ -171,23 +168,19 @@ func (x *influence) readDecisions(ctx context.Context, f *finder, id uuid.UUID) 
 
 // readChangesets reads which changesets of a log are decisions. It reports whether there are merges among those that are new.
 func (t *trail) readChangesets(ctx context.Context) (merged bool, err error) {
-	const page = 500
-	for t.decided < t.to {
-		list, err := t.f.n.store.Changesets(ctx, t.f.s, t.f.v, t.decided, page)
+	if t.decided >= t.to {
+		return false, nil
+	}
+	for c, err := range memory.EachChangeset(ctx, t.f.n.store, t.f.s, t.f.v, t.decided) {
 		if err != nil {
 			return false, err
 		}
-		for i := range list {
-			c := &list[i]
-			if t.decided = c.Revision; isEvolution(c) {
-				t.evolved[c.Revision] = c
-			}
-			merged = merged || c.Cause == memory.CauseMerge
+		if isEvolution(c) {
+			t.evolved[c.Revision] = c
 		}
-		if len(list) < page {
-			t.decided = t.to
-		}
+		t.decided, merged = c.Revision, merged || c.Cause == memory.CauseMerge
 	}
+	t.decided = max(t.decided, t.to)
 	return merged, nil
 }
 
@@ -244,7 +237,7 @@ func (x *influence) add(t *trail, id uuid.UUID, at memory.Revision) {
 			}
 			x.changesets[here] = &job
 			if job.Review != nil && by.Trigger != id {
-				x.touched = appendNew(x.touched, by.Trigger)
+				x.touched = memory.AppendNew(x.touched, by.Trigger)
 			}
 		}
 	}
@@ -299,7 +292,7 @@ func (f *finder) described(ctx context.Context, e *noteDeletion) (edits []memory
 			return nil, nil, err
 		}
 		for p := range x.since {
-			of = appendNew(of, p.note)
+			of = memory.AppendNew(of, p.note)
 		}
 	} else if of, err = f.wroteInto(ctx, e.id); err != nil {
 		return nil, nil, err
@@ -352,7 +345,7 @@ func (f *finder) redescribed(ctx context.Context, e *noteDeletion, now memory.No
 	}
 	changes = !memory.SameSaid(&now, &next) || now.State != next.State
 	if x != nil && lost {
-		x.touched = appendNew(x.touched, now.ID)
+		x.touched = memory.AppendNew(x.touched, now.ID)
 	}
 	return next, changes, again, nil
 }
@@ -499,7 +492,7 @@ func (f *finder) writtenInto(ctx context.Context, e *noteDeletion, gone *[]uuid.
 			continue
 		}
 		if out.unlinks = append(out.unlinks, l.LinkID); x != nil {
-			x.touched = appendNew(appendNew(x.touched, l.Source), l.Target)
+			x.touched = memory.AppendNew(memory.AppendNew(x.touched, l.Source), l.Target)
 		}
 	}
 	out.edits = slices.DeleteFunc(out.edits, func(n memory.Note) bool { return slices.Contains(*gone, n.ID) })
@@ -542,7 +535,7 @@ func (f *finder) unlearned(ctx context.Context, x *influence, gone *[]uuid.UUID,
 	}
 	out.learn = slices.DeleteFunc(out.learn, func(id uuid.UUID) bool { return slices.Contains(*gone, id) })
 	for i := range edits {
-		x.touched = appendNew(x.touched, edits[i].ID)
+		x.touched = memory.AppendNew(x.touched, edits[i].ID)
 	}
 	f.embed(ctx, edits)
 	out.edits = append(out.edits, edits...)
@@ -553,7 +546,7 @@ func (f *finder) unlearned(ctx context.Context, x *influence, gone *[]uuid.UUID,
 func (x *inOthers) learnLost(fact *memory.Note, left []uuid.UUID) {
 	for _, id := range fact.Provenance.Sources {
 		if !slices.Contains(left, id) {
-			x.learn = appendNew(x.learn, id)
+			x.learn = memory.AppendNew(x.learn, id)
 		}
 	}
 }
@@ -703,7 +696,7 @@ func (f *finder) retired(ctx context.Context, gone *[]uuid.UUID) ([]memory.Link,
 			return nil, err
 		}
 		if !held {
-			*gone = appendNew(*gone, id)
+			*gone = memory.AppendNew(*gone, id)
 		}
 	}
 	return edges, err
@@ -789,7 +782,7 @@ func (f *finder) derivedFrom(ctx context.Context, notes []uuid.UUID) (out []uuid
 		}
 		for _, source := range notes {
 			for _, v := range t.derived[source] {
-				out = appendNew(out, v.Note)
+				out = memory.AppendNew(out, v.Note)
 			}
 		}
 	}

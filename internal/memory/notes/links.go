@@ -156,13 +156,10 @@ func checkTargets(ctx context.Context, tx memory.Tx, links []memory.Link) error 
 	if err != nil {
 		return err
 	}
-	there := make(map[uuid.UUID]bool, len(notes))
-	for i := range notes {
-		there[notes[i].ID] = true
-	}
+	there := memory.ByID(notes)
 	var r memory.Validation
 	for i, l := range links {
-		if !there[l.Target] {
+		if there[l.Target] == nil {
 			r.Addf("links."+strconv.Itoa(i)+".target", "no such note in this collection")
 		}
 	}

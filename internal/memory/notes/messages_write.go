@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -254,8 +253,7 @@ func (m *message) findExisting(ctx context.Context, tx memory.Tx, i int) (n memo
 
 func (m *message) putMessage(ctx context.Context, tx memory.Tx, turn uuid.UUID) (memory.Note, error) {
 	put := m.note
-	put.Attributes = maps.Clone(m.note.Attributes) // the closure may run twice
-	put.Attributes[memory.AttrTurn] = turn.String()
+	put.OwnAttributes()[memory.AttrTurn] = turn.String() // the closure may run twice
 	if put.OccurredAt.IsZero() {
 		put.OccurredAt = tx.Now()
 	}

@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -45,12 +44,11 @@ func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Co
 	}
 	d := derivation{policy: policy, head: v.At, anyHead: last}
 	sources := map[uuid.UUID][]uuid.UUID{}
-	q := memory.NoteQuery{Kinds: madeAgain, Limit: 500}
-	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-		return n.store.ListNotes(ctx, s, v, q)
-	}
 	var queue *memory.Note
-	err = memory.EachNote(ctx, list, q, func(n *memory.Note) error {
+	for n, err := range memory.EachNote(ctx, n.store, s, v, memory.NoteQuery{Kinds: madeAgain}) {
+		if err != nil {
+			return derivation{}, err
+		}
 		sources[n.ID] = n.Provenance.Sources
 		if n.Kind == memory.KindSession {
 			d.sessions = append(d.sessions, n.ID)
@@ -59,10 +57,6 @@ func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Co
 			summary := *n
 			queue = &summary
 		}
-		return nil
-	})
-	if err != nil {
-		return derivation{}, err
 	}
 	if queue != nil {
 		if d.first, err = n.firstSummedUp(ctx, s, v, queue, ids); err != nil {
@@ -91,7 +85,7 @@ func (d *derivation) also(ids []uuid.UUID) {
 	if d.policy == nil {
 		return
 	}
-	d.ids = appendNew(d.ids, ids...)
+	d.ids = memory.AppendNew(d.ids, ids...)
 	slices.SortFunc(d.ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 }
 
@@ -158,8 +152,7 @@ func (d *derivation) sumUpFrom(queue *memory.Note) {
 	if before, ok := queue.Attributes[memory.AttrAgain].(string); ok && before <= from {
 		return
 	}
-	queue.Attributes = maps.Clone(queue.Attributes)
-	queue.Attributes[memory.AttrAgain] = from
+	queue.OwnAttributes()[memory.AttrAgain] = from
 	queue.Provenance.Stale = false // so that this is written
 }
 

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"unicode/utf8"
 
@@ -14,14 +15,14 @@ import (
 // PageSize is how many notes are listed or read in one call.
 const PageSize = 500
 
-// EachNote calls each for every note of a query, oldest id first. It reads page by
-// page; each may keep the note, with the rest of its page.
-func EachNote(ctx context.Context, d memory.Desk, q memory.NoteQuery, each func(*memory.Note)) error {
-	q.Limit = PageSize
-	return memory.EachNote(ctx, d.List, q, func(n *memory.Note) error {
-		each(n)
-		return nil
-	})
+// NotePages returns the notes of a query that a desk shows, in its order, in pages of its limit; 0: [PageSize].
+func NotePages(ctx context.Context, d memory.Desk, q memory.NoteQuery) iter.Seq2[[]memory.Note, error] {
+	return memory.NotePages(func(q memory.NoteQuery) ([]memory.Note, error) { return d.List(ctx, q) }, q)
+}
+
+// EachNote returns the notes of [NotePages] one by one. A note may be kept, with the rest of its page.
+func EachNote(ctx context.Context, d memory.Desk, q memory.NoteQuery) iter.Seq2[*memory.Note, error] {
+	return memory.Entries(NotePages(ctx, d, q))
 }
 
 // DerivedNote returns a note that an analyst wrote from sources: the next version of

@@ -19,16 +19,11 @@ func (r *Service) Export(ctx context.Context, s tenant.Scope, v memory.View, eac
 	if err := checkRead(s, &v); err != nil {
 		return err
 	}
-	q := memory.NoteQuery{Limit: exportPage}
-	for {
-		page, err := r.store.ListNotes(ctx, s, v, q)
-		if err != nil || len(page) == 0 {
+	for page, err := range memory.NotePagesOf(ctx, r.store, s, v, memory.NoteQuery{Limit: exportPage}) {
+		if err != nil {
 			return err
 		}
-		ids := make([]uuid.UUID, len(page))
-		for i := range page {
-			ids[i] = page[i].ID
-		}
+		ids := memory.IDs(page)
 		links, err := r.store.Links(ctx, s, v, memory.LinkQuery{Notes: ids, Direction: memory.Outgoing, Limit: math.MaxInt32})
 		if err != nil {
 			return err
@@ -46,9 +41,6 @@ func (r *Service) Export(ctx context.Context, s tenant.Scope, v memory.View, eac
 				return err
 			}
 		}
-		if len(page) < exportPage {
-			return nil
-		}
-		q.After = ids[len(ids)-1]
 	}
+	return nil
 }

@@ -147,24 +147,19 @@ func (l *factLister) listAll(ctx context.Context) error {
 		}
 		q.After = l.after.Source
 	}
-	for {
-		entities, err := l.service.store.ListNotes(ctx, l.scope, l.view, q)
-		if err != nil || len(entities) == 0 {
+	for entities, err := range memory.NotePagesOf(ctx, l.service.store, l.scope, l.view, q) {
+		if err != nil {
 			return err
 		}
-		ids := make([]uuid.UUID, len(entities))
-		for i := range entities {
-			ids[i] = entities[i].ID
-		}
-		if done, err := l.listEdges(ctx, ids, memory.Outgoing, func(*memory.Link) bool { return true }); done || err != nil {
+		if done, err := l.listEdges(ctx, memory.IDs(entities), memory.Outgoing, func(*memory.Link) bool { return true }); done || err != nil {
 			return err
 		}
-		q.After = ids[len(ids)-1]
 		if l.seen >= factLinks {
-			l.page.Next = factCursor(memory.LinkID{Source: q.After, Relation: lastRelation})
+			l.page.Next = factCursor(memory.LinkID{Source: entities[len(entities)-1].ID, Relation: lastRelation})
 			return nil
 		}
 	}
+	return nil
 }
 
 // listEdges adds the wanted edges of entities to the page, and reports whether the page is full.

@@ -74,11 +74,7 @@ func (f *formulaRun) read(ctx context.Context) error {
 	}
 	f.has = make(map[uuid.UUID]map[string]bool, len(notes))
 	for i := range notes {
-		has := map[string]bool{}
-		for _, t := range text.Terms(memory.EmbedText(&notes[i])) {
-			has[t] = true
-		}
-		f.has[notes[i].ID] = has
+		f.has[notes[i].ID] = text.TermSet(memory.EmbedText(&notes[i]))
 	}
 	return nil
 }

@@ -260,10 +260,7 @@ func (sr *searchRun) spelledEntities(ctx context.Context, selected *index.Select
 	if err != nil {
 		return nil, err
 	}
-	said := map[string]bool{}
-	for _, t := range text.Terms(sr.words) {
-		said[t] = true
-	}
+	said := text.TermSet(sr.words)
 	folded := text.Fold(sr.words)
 	var out []uuid.UUID
 	for i := range notes {

@@ -99,20 +99,19 @@ func (sr *searchRun) notes(ctx context.Context, ids []uuid.UUID, o memory.ReadOp
 	if sr.view.Of == nil {
 		return sr.service.store.Notes(ctx, sr.scope, sr.view, ids, o)
 	}
-	known := make(map[uuid.UUID]memory.Note, len(ids))
+	var all []memory.Note
 	for _, g := range byCollection(&sr.view, sr.versions(ids)) {
 		found, err := sr.service.store.Notes(ctx, sr.scope, *g.view, g.notes, o)
 		if err != nil {
 			return nil, err
 		}
-		for i := range found {
-			known[found[i].ID] = found[i]
-		}
+		all = append(all, found...)
 	}
+	known := memory.ByID(all)
 	out := make([]memory.Note, 0, len(known))
 	for _, id := range ids {
-		if n, ok := known[id]; ok {
-			out = append(out, n)
+		if n := known[id]; n != nil {
+			out = append(out, *n)
 		}
 	}
 	return out, nil

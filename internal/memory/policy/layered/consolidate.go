@@ -92,19 +92,15 @@ func (w *writer) consolidate(ctx context.Context) (memory.Decision, error) {
 // of its own that waits, that finds it stored.
 func (w *writer) takeImported(ctx context.Context) error {
 	var raw []memory.Note
-	q := memory.NoteQuery{Kinds: itemKinds(), States: []memory.State{memory.StateRaw}, Limit: policy.PageSize}
-	for more := true; more && len(raw) < maxTaken; {
-		page, err := w.d.List(ctx, q)
+	for n, err := range policy.EachNote(ctx, w.d, memory.NoteQuery{Kinds: itemKinds(), States: []memory.State{memory.StateRaw}}) {
 		if err != nil {
 			return fmt.Errorf("list imported items: %w", err)
 		}
-		for i := range page {
-			if layerOf(&page[i]) == "" && len(raw) < maxTaken {
-				raw = append(raw, page[i])
-			}
+		if layerOf(n) == "" {
+			raw = append(raw, *n)
 		}
-		if more = len(page) == q.Limit; more {
-			q.After = page[len(page)-1].ID
+		if len(raw) == maxTaken {
+			break
 		}
 	}
 	for i := range raw {
@@ -311,13 +307,13 @@ func (w *writer) addAbstract(a *Abstract, topic []*memory.Note, by memory.Analys
 func (w *writer) dropAbstracts(ctx context.Context, items []uuid.UUID) error {
 	var abstracts []memory.Note
 	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}, Filter: filter.TextIs(filter.Category, categoryAbstract)}
-	err := policy.EachNote(ctx, w.d, q, func(n *memory.Note) {
+	for n, err := range policy.EachNote(ctx, w.d, q) {
+		if err != nil {
+			return fmt.Errorf("list abstracts: %w", err)
+		}
 		if slices.ContainsFunc(items, func(id uuid.UUID) bool { return slices.Contains(n.Provenance.Sources, id) }) {
 			abstracts = append(abstracts, *n)
 		}
-	})
-	if err != nil {
-		return fmt.Errorf("list abstracts: %w", err)
 	}
 	for i := range abstracts {
 		a := &abstracts[i]

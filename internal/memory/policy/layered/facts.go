@@ -383,7 +383,10 @@ func (f *facts) edgesOf(ctx context.Context, triples []memory.Note, item uuid.UU
 func (f *facts) withdraw(ctx context.Context, items []uuid.UUID) error {
 	found := map[uuid.UUID][]memory.Note{}
 	var contested []memory.LinkID
-	err := policy.EachNote(ctx, f.w.d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}}, func(n *memory.Note) {
+	for n, err := range policy.EachNote(ctx, f.w.d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}}) {
+		if err != nil {
+			return fmt.Errorf("list triples: %w", err)
+		}
 		if id, ok := graph.TripleLink(n); ok && n.Attributes[graph.AttrContested] == true {
 			contested = append(contested, id)
 		}
@@ -392,9 +395,6 @@ func (f *facts) withdraw(ctx context.Context, items []uuid.UUID) error {
 				found[id] = append(found[id], *n)
 			}
 		}
-	})
-	if err != nil {
-		return fmt.Errorf("list triples: %w", err)
 	}
 	for _, id := range items {
 		edges, err := f.edgesOf(ctx, found[id], id)

@@ -137,10 +137,7 @@ func informative(s, known string) (n float64) {
 	words := slices.DeleteFunc(text.Words(s), func(w string) bool {
 		return strings.ContainsFunc(w, unicode.IsNumber) || policy.IsTimeWord(w)
 	})
-	seen := map[string]bool{}
-	for _, t := range text.Terms(known) {
-		seen[t] = true
-	}
+	seen := text.TermSet(known)
 	for _, t := range text.Terms(strings.Join(words, " ")) {
 		if seen[t] {
 			continue

@@ -117,10 +117,7 @@ func (w *writer) put(n *memory.Note) *memory.Note {
 		return have
 	}
 	next := *n
-	next.Attributes = maps.Clone(n.Attributes)
-	if next.Attributes == nil {
-		next.Attributes = map[string]any{}
-	}
+	next.OwnAttributes()
 	w.puts[n.ID] = &next
 	w.order = append(w.order, n.ID)
 	return &next
@@ -156,12 +153,7 @@ func (w *writer) decision(cause memory.Cause) (memory.Decision, error) {
 
 // list reads all notes of a layer, oldest first. more is how they are read.
 func (w *writer) list(ctx context.Context, layer string, more memory.ReadOptions) ([]memory.Note, error) {
-	var out []memory.Note
-	q := memory.NoteQuery{Kinds: itemKinds(), Filter: filter.AttributeIs(AttrLayer, layer), ReadOptions: more, Limit: policy.PageSize}
-	err := memory.EachNote(ctx, w.d.List, q, func(n *memory.Note) error {
-		out = append(out, *n)
-		return nil
-	})
+	out, err := memory.All(policy.NotePages(ctx, w.d, memory.NoteQuery{Kinds: itemKinds(), Filter: filter.AttributeIs(AttrLayer, layer), ReadOptions: more}))
 	if err != nil {
 		return nil, fmt.Errorf("list the %s layer: %w", layer, err)
 	}
@@ -229,8 +221,11 @@ func (w *writer) holders(ctx context.Context, episodes ...uuid.UUID) ([]*memory.
 		names[i] = id.String()
 	}
 	q := memory.NoteQuery{Kinds: itemKinds(), Filter: filter.AttributeIs(AttrCopy, names...)}
-	if err := policy.EachNote(ctx, w.d, q, func(n *memory.Note) { w.put(n) }); err != nil {
-		return nil, fmt.Errorf("list the items of episodes: %w", err)
+	for n, err := range policy.EachNote(ctx, w.d, q) {
+		if err != nil {
+			return nil, fmt.Errorf("list the items of episodes: %w", err)
+		}
+		w.put(n)
 	}
 	var out []*memory.Note
 	for _, id := range w.order {

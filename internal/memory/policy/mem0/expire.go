@@ -74,7 +74,10 @@ func (p *Policy) expire(ctx context.Context, d memory.Desk, c *Config) (memory.D
 	dec := memory.Decision{Cause: memory.CauseForget}
 	var removed []memory.Note
 	var later []time.Time
-	err := policy.EachNote(ctx, d, q, func(n *memory.Note) {
+	for n, err := range policy.EachNote(ctx, d, q) {
+		if err != nil {
+			return memory.Decision{}, fmt.Errorf("read facts that expire: %w", err)
+		}
 		at, ok := memory.ExpiryOf(n.Attributes)
 		switch {
 		case !ok:
@@ -86,9 +89,6 @@ func (p *Policy) expire(ctx context.Context, d memory.Desk, c *Config) (memory.D
 		default:
 			later = append(later, now)
 		}
-	})
-	if err != nil {
-		return memory.Decision{}, fmt.Errorf("read facts that expire: %w", err)
 	}
 	if out.Expired = dec.Deletes; len(out.Expired) > 0 {
 		out.Decision = decisionForgotten

@@ -6,7 +6,6 @@ import (
 	"crypto/md5" //nolint:gosec // names texts, as Mem0 does; protects nothing
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -270,12 +269,7 @@ func setName(m *memory.Note, name string) {
 	if u := memory.UtteranceOf(m); u.Role != memory.RoleUser || u.Name != "" {
 		return
 	}
-	attributes := maps.Clone(m.Attributes)
-	if attributes == nil {
-		attributes = map[string]any{}
-	}
-	attributes[memory.AttrName] = name
-	m.Attributes = attributes
+	m.OwnAttributes()[memory.AttrName] = name
 }
 
 // sameTalk is how long after a message one may answer it: of 1,761 short answers to questions in the corpus 13 came later.
@@ -420,7 +414,7 @@ func addAnswered(n *memory.Note, recent []memory.Note) {
 	}
 	for i := range slices.Backward(recent) {
 		if strings.Contains(lettersOf(recent[i].Content), before) {
-			n.Provenance.Sources = union(n.Provenance.Sources, []uuid.UUID{recent[i].ID})
+			n.Provenance.Sources = memory.AppendNew(n.Provenance.Sources, recent[i].ID)
 			return
 		}
 	}

@@ -79,7 +79,7 @@ func (u *graphUpdate) edgesNearEntities(ctx context.Context) (map[uuid.UUID][]*g
 	if len(ids) == 0 {
 		return near, nil
 	}
-	ids = distinct(ids)
+	ids = memory.AppendNew(nil, ids...)
 	for _, id := range ids {
 		near[id] = nil
 	}
@@ -92,7 +92,7 @@ func (u *graphUpdate) edgesNearEntities(ctx context.Context) (map[uuid.UUID][]*g
 		if e == nil {
 			continue
 		}
-		for _, id := range distinct([]uuid.UUID{e.id.Source, e.id.Target}) {
+		for _, id := range memory.AppendNew(nil, e.id.Source, e.id.Target) {
 			if _, asked := near[id]; asked {
 				near[id] = append(near[id], e)
 			}

@@ -161,7 +161,7 @@ func (u *graphUpdate) edgesOf(ctx context.Context, triples []memory.Note) ([]*gr
 	if len(subjects) == 0 {
 		return nil, nil
 	}
-	links, err := u.d.Links(ctx, distinct(subjects), memory.Outgoing)
+	links, err := u.d.Links(ctx, memory.AppendNew(nil, subjects...), memory.Outgoing)
 	if err != nil {
 		return nil, fmt.Errorf("read edges: %w", err)
 	}
@@ -177,9 +177,6 @@ func (u *graphUpdate) edgesOf(ctx context.Context, triples []memory.Note) ([]*gr
 	}
 	return edges, nil
 }
-
-// distinct returns the ids without repeats, in order.
-func distinct(ids []uuid.UUID) []uuid.UUID { return union(nil, ids) }
 
 // isNamedIn reports whether a text names an entity. The speaker is named in every text.
 func (u *graphUpdate) isNamedIn(content, name string) bool {

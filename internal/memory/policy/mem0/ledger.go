@@ -3,7 +3,6 @@ package mem0
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -100,12 +99,8 @@ func (l *ledger) listEarlier(f *candidate, now memory.Note, o *FactOutcome) {
 		return
 	}
 	n := now
-	n.Attributes = maps.Clone(now.Attributes)
-	if n.Attributes == nil {
-		n.Attributes = map[string]any{}
-	}
-	n.Attributes[memory.AttrEarlier] = entries
-	n.Provenance.Sources = union(now.Provenance.Sources, f.note.Provenance.Sources)
+	n.OwnAttributes()[memory.AttrEarlier] = entries
+	n.Provenance.Sources = memory.AppendNew(slices.Clone(now.Provenance.Sources), f.note.Provenance.Sources...)
 	l.recordBefore(now)
 	l.setAfter(n)
 	o.Note = &n.ID
@@ -138,7 +133,7 @@ func (l *ledger) addFact(ctx context.Context, d memory.Desk, f *candidate, conte
 	for i := range l.added {
 		other := &l.added[i]
 		if other.Key == n.Key || isSameStatement(content, other.Content, l.similarity(other.ID), l.c.MergeSimilarity) {
-			other.Provenance.Sources = union(other.Provenance.Sources, n.Provenance.Sources)
+			other.Provenance.Sources = memory.AppendNew(slices.Clone(other.Provenance.Sources), n.Provenance.Sources...)
 			o.Operation, o.Note, o.Reason = OpNoop, &other.ID, "another fact of the exchange says it"
 			return nil
 		}
@@ -219,7 +214,7 @@ func (l *ledger) rewriteMemory(ctx context.Context, d memory.Desk, f *candidate,
 	}
 	n.OccurredAt = f.note.OccurredAt
 	n.Analyst, n.State, n.Error = f.answer.Analyst, memory.StateEvolved, ""
-	n.Provenance.Sources = union(now.Provenance.Sources, f.note.Provenance.Sources)
+	n.Provenance.Sources = memory.AppendNew(slices.Clone(now.Provenance.Sources), f.note.Provenance.Sources...)
 	n.Provenance.Stale = false
 	n.Attributes = mergedExpiry(now.Attributes, f.note.Attributes)
 	if at, ok := memory.ExpiryOf(n.Attributes); ok {
@@ -387,17 +382,6 @@ func (l *ledger) learned() []memory.Learned {
 	for i := range l.added {
 		if n := &l.added[i]; !reported[n.ID] {
 			out = append(out, memory.Learned{Memory: n.Content, Event: memory.LearnedAdd, Note: n.ID})
-		}
-	}
-	return out
-}
-
-// union returns the ids of a, then those of b that are not there yet.
-func union(a, b []uuid.UUID) []uuid.UUID {
-	out := slices.Clone(a)
-	for _, id := range b {
-		if !slices.Contains(out, id) {
-			out = append(out, id)
 		}
 	}
 	return out

@@ -138,28 +138,25 @@ func sessionFilter(session string) filter.Expr {
 // sessionSteps returns the messages of a session after its record, oldest first. It stops
 // when there are more than one call sees.
 func sessionSteps(ctx context.Context, d memory.Desk, session string, old *memory.Note) ([]memory.Note, error) {
-	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, Filter: sessionFilter(session), Limit: policy.PageSize}
+	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, Filter: sessionFilter(session)}
 	if id, err := uuid.Parse(fmt.Sprint(old.Attributes[attrUpto])); err == nil {
 		q.After = id
 	}
 	var out []memory.Note
-	for {
-		page, err := d.List(ctx, q)
+	for n, err := range policy.EachNote(ctx, d, q) {
 		if err != nil {
 			return nil, fmt.Errorf("read the session: %w", err)
 		}
-		for i := range page {
-			m := page[i]
-			if sessionName(m.Attributes[memory.AttrSession]) != session || !memory.Learnable(&m) {
-				continue
-			}
-			if m.Content = recalled.Strip(m.Content); m.Content != "" {
-				out = append(out, m)
-			}
+		m := *n
+		if sessionName(m.Attributes[memory.AttrSession]) != session || !memory.Learnable(&m) {
+			continue
 		}
-		if len(page) < q.Limit || len(out) > maxSteps {
-			return out, nil
+		if m.Content = recalled.Strip(m.Content); m.Content != "" {
+			out = append(out, m)
 		}
-		q.After = page[len(page)-1].ID
+		if len(out) > maxSteps {
+			break
+		}
 	}
+	return out, nil
 }

@@ -51,16 +51,16 @@ func (p *Policy) markOrphans(ctx context.Context, d memory.Desk, key string) (me
 		return memory.Decision{Outcome: out.encode()}, nil
 	}
 	dec := memory.Decision{Cause: memory.CauseDelete}
-	err = policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFact}}, func(n *memory.Note) {
+	for n, err := range policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFact}}) {
+		if err != nil {
+			return memory.Decision{}, fmt.Errorf("read the facts: %w", err)
+		}
 		if slices.Contains(n.Provenance.Sources, id) && !n.Provenance.Stale {
 			fact := *n
 			fact.Provenance.Stale = true
 			dec.Puts = append(dec.Puts, fact)
 			out.Stale = append(out.Stale, n.ID)
 		}
-	})
-	if err != nil {
-		return memory.Decision{}, fmt.Errorf("read the facts: %w", err)
 	}
 	dec.Outcome = out.encode()
 	return dec, nil

@@ -40,13 +40,13 @@ func summaryText(ctx context.Context, d memory.Desk, c *Config) (string, error) 
 // is none.
 func findSummary(ctx context.Context, d memory.Desk) (memory.Note, error) {
 	var found memory.Note
-	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary}, Keyed: true}, func(n *memory.Note) {
+	for n, err := range policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSummary}, Keyed: true}) {
+		if err != nil {
+			return found, fmt.Errorf("read the summary: %w", err)
+		}
 		if n.Key == KeySummary {
 			found = *n
 		}
-	})
-	if err != nil {
-		return found, fmt.Errorf("read the summary: %w", err)
 	}
 	return found, nil
 }
@@ -81,29 +81,22 @@ const progressPage = 32
 func (p *progress) advance(ctx context.Context, d memory.Desk, until uuid.UUID) error {
 	seen := map[string]bool{p.Turn: p.Turn != ""}
 	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindNote}, After: p.Upto, Limit: progressPage}
-	for {
-		page, err := d.List(ctx, q)
+	for n, err := range policy.EachNote(ctx, d, q) {
 		if err != nil {
 			return fmt.Errorf("count exchanges: %w", err)
 		}
-		for i := range page {
-			n := &page[i]
-			if !notAfter(n.ID, until) {
-				return nil
-			}
-			turn, _ := n.Attributes[memory.AttrTurn].(string)
-			turn = cmp.Or(turn, n.ID.String())
-			if !seen[turn] {
-				seen[turn] = true
-				p.Exchanges++
-			}
-			p.Upto, p.Turn = n.ID, turn
+		if !notAfter(n.ID, until) {
+			break
 		}
-		if len(page) < q.Limit {
-			return nil
+		turn, _ := n.Attributes[memory.AttrTurn].(string)
+		turn = cmp.Or(turn, n.ID.String())
+		if !seen[turn] {
+			seen[turn] = true
+			p.Exchanges++
 		}
-		q.After = page[len(page)-1].ID
+		p.Upto, p.Turn = n.ID, turn
 	}
+	return nil
 }
 
 // summaryTask returns the task that writes the summary, at every K-th exchange.
@@ -333,11 +326,7 @@ func (s *summaryRun) setProgress(n *memory.Note) {
 
 // write returns the decision that writes the summary, with what it covers.
 func (s *summaryRun) write(d memory.Desk, content string, by memory.Analyst) memory.Decision {
-	sources := make([]uuid.UUID, len(s.facts))
-	for i := range s.facts {
-		sources[i] = s.facts[i].ID
-	}
-	n := policy.DerivedNote(d, s.current, memory.KindSummary, KeySummary, content, by, sources)
+	n := policy.DerivedNote(d, s.current, memory.KindSummary, KeySummary, content, by, memory.IDs(s.facts))
 	n.Context = memory.DefaultContext
 	n.OccurredAt = d.Now()
 	if len(s.facts) > 0 {

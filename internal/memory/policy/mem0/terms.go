@@ -22,19 +22,14 @@ type textTerms struct {
 
 // termsOf returns the terms of a text.
 func termsOf(s string) textTerms {
-	w := textTerms{terms: map[string]bool{}}
+	w := textTerms{terms: text.TermSet(s)}
 	w.lang, w.sure = text.Guess(s)
-	for _, t := range text.Terms(s) {
-		w.terms[t] = true
-	}
 	return w
 }
 
 // add adds the terms of another text.
 func (w *textTerms) add(o textTerms) {
-	for t := range o.terms {
-		w.terms[t] = true
-	}
+	maps.Copy(w.terms, o.terms)
 }
 
 // countShared returns how many of the terms are in w.

@@ -123,19 +123,23 @@ func dayMessages(ctx context.Context, d memory.Desk, start time.Time) ([]memory.
 	var out []memory.Note
 	limit, size := memory.MaxContentBytes, 0
 	end := filter.Value{Type: filter.Time, Time: start.AddDate(0, 0, 1).Add(widestOffset)}
-	err := policy.EachNote(ctx, d, memory.NoteQuery{
+	q := memory.NoteQuery{
 		Kinds: []memory.Kind{memory.KindMessage}, Filter: &filter.Leaf{Field: filter.OccurredAt, Op: filter.Lt, Values: []filter.Value{end}},
 		ByTime: true, AfterTime: start.Add(-widestOffset), After: firstID, // from there on: messages have an index by time
-	}, func(n *memory.Note) {
+	}
+	for n, err := range policy.EachNote(ctx, d, q) {
+		if err != nil {
+			return nil, err
+		}
 		if DayOf(n.OccurredAt) == DayOf(start) && memory.Learnable(n) {
 			m := *n
 			m.Content = text.Shorten(m.Content, limit)
 			out = append(out, m)
 			limit, size = shortenToBudget(out, limit, size+len(m.Content))
 		}
-	})
+	}
 	slices.SortStableFunc(out, func(a, b memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
-	return out, err
+	return out, nil
 }
 
 // compareCoverage compares the day's messages with those that its summary covers. A

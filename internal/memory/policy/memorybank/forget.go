@@ -150,15 +150,15 @@ func forgetSettings(c *Config, raw json.RawMessage, scheduled bool) (set Config,
 // loadPieces returns all pieces, ordered by their first id. Their strength is not set.
 func loadPieces(ctx context.Context, d memory.Desk) ([]piece, error) {
 	var notes []*memory.Note
-	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary}}, func(n *memory.Note) {
+	for n, err := range policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary}}) {
+		if err != nil {
+			return nil, err
+		}
 		if n.Kind == memory.KindSummary && dateOf(n) == "" {
-			return // the shared history is of the days that are left
+			continue // the shared history is of the days that are left
 		}
 		light := withoutText(n)
 		notes = append(notes, &light)
-	})
-	if err != nil {
-		return nil, err
 	}
 	var pieces []piece
 	turns := map[string]int{}

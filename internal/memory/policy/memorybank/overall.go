@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
@@ -177,11 +175,7 @@ func (r *overallRun) note(kind memory.Kind, content string, analyst memory.Analy
 	if content == "" {
 		return memory.Note{}
 	}
-	sources := make([]uuid.UUID, len(r.days))
-	for i := range r.days {
-		sources[i] = r.days[i].ID
-	}
-	n := policy.DerivedNote(r.d, r.old, kind, KeyOverall, content, analyst, sources)
+	n := policy.DerivedNote(r.d, r.old, kind, KeyOverall, content, analyst, memory.IDs(r.days))
 	n.Attributes[AttrPeriod] = PeriodGlobal
 	n.OccurredAt = r.days[len(r.days)-1].OccurredAt
 	return n

@@ -144,27 +144,14 @@ func (m *material) add(messages []memory.Note) {
 	}
 }
 
-func (m *material) sources() []uuid.UUID {
-	out := make([]uuid.UUID, len(m.messages))
-	for i := range m.messages {
-		out[i] = m.messages[i].ID
-	}
-	return out
-}
-
 // sourcesOf returns the messages that an entry is likely from: those that share most words with it, more than half as
 // many as the best one; all when none shares any.
 func (m *material) sourcesOf(entry string) []uuid.UUID {
-	of := map[string]bool{}
-	for _, t := range text.Terms(entry) {
-		of[t] = true
-	}
+	of := text.TermSet(entry)
 	shared, most := make([]int, len(m.messages)), 0
 	for i := range m.messages {
-		seen := map[string]bool{}
-		for _, t := range text.Terms(m.messages[i].Content) {
-			if of[t] && !seen[t] {
-				seen[t] = true
+		for t := range text.TermSet(m.messages[i].Content) {
+			if of[t] {
 				shared[i]++
 			}
 		}
@@ -310,7 +297,7 @@ func (r *run) askProfile(ctx context.Context, m *material, again bool) (*memory.
 		}
 		return nil, nil //nolint:nilnil // there is nothing to say
 	}
-	out := policy.DerivedNote(r.d, n, memory.KindProfile, KeyProfile, content, a.Analyst, newestOf(append(slices.Clone(was), m.sources()...)))
+	out := policy.DerivedNote(r.d, n, memory.KindProfile, KeyProfile, content, a.Analyst, newestOf(append(slices.Clone(was), memory.IDs(m.messages)...)))
 	list := make([]any, len(read.Profile.Dimensions))
 	for i, d := range read.Profile.Dimensions {
 		list[i] = map[string]any{"name": d.Name, "level": string(d.Level), "evidence": newestEvidence(evidence[d.Name], d.Evidence)}
@@ -383,13 +370,17 @@ func (r *run) markStale(ctx context.Context, changed uuid.UUID) error {
 	if changed == uuid.Nil {
 		return nil
 	}
-	return policy.EachNote(ctx, r.d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}}, func(n *memory.Note) {
+	for n, err := range policy.EachNote(ctx, r.d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindKnowledge}}) {
+		if err != nil {
+			return err
+		}
 		if slices.Contains(n.Provenance.Sources, changed) && !n.Provenance.Stale {
 			marked := *n
 			marked.Provenance.Stale = true
 			r.dec.Puts = append(r.dec.Puts, marked)
 		}
-	})
+	}
+	return nil
 }
 
 // describeDimensions returns the findings of a profile as a text.
@@ -462,7 +453,7 @@ func (r *run) saidOf(ctx context.Context, entries []string, m *material) ([]stri
 			background = append(background, n.Content)
 		}
 	}
-	talk := policy.NewEvidence(m.newestTime(m.sources(), r.now).Year(), said...)
+	talk := policy.NewEvidence(m.newestTime(memory.IDs(m.messages), r.now).Year(), said...)
 	all := talk.With(background...)
 	return slices.DeleteFunc(entries, func(entry string) bool { return !talk.Shares(entry) || !all.Supports(entry) }), nil
 }

@@ -247,16 +247,11 @@ func (r *run) takeBack(ctx context.Context, session uuid.UUID) error {
 // withoutSession returns the messages of pages that no session leads to.
 func (r *run) withoutSession(ctx context.Context) ([]uuid.UUID, error) {
 	var out []uuid.UUID
-	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: inMiddleTier(), Limit: policy.PageSize}
-	for {
-		list, err := r.d.List(ctx, q)
+	for list, err := range policy.NotePages(ctx, r.d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: inMiddleTier()}) {
 		if err != nil {
 			return nil, err
 		}
-		var ids []uuid.UUID
-		for i := range list {
-			ids = append(ids, list[i].ID)
-		}
+		ids := memory.IDs(list)
 		links, err := r.d.Links(ctx, ids, memory.Incoming)
 		if err != nil {
 			return nil, err
@@ -266,11 +261,8 @@ func (r *run) withoutSession(ctx context.Context) ([]uuid.UUID, error) {
 			linked[links[i].Target] = linked[links[i].Target] || links[i].Relation == RelPage
 		}
 		out = append(out, slices.DeleteFunc(ids, func(id uuid.UUID) bool { return linked[id] })...)
-		if len(list) < q.Limit {
-			return out, nil
-		}
-		q.After = list[len(list)-1].ID
 	}
+	return out, nil
 }
 
 // categorize puts messages of the log into a category.

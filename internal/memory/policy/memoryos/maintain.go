@@ -325,32 +325,25 @@ func (r *run) waiting(ctx context.Context, upTo uuid.UUID, fully bool) ([]pair, 
 			return nil, err
 		}
 	}
-	for {
-		list, err := r.d.List(ctx, q)
+	for n, err := range policy.EachNote(ctx, r.d, q) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range list {
-			n := list[i]
-			if memory.CompareIDs(n.ID, upTo) > 0 {
-				return out, nil
-			}
-			turn, _ := n.Attributes[memory.AttrTurn].(string)
-			turn = cmp.Or(turn, n.ID.String())
-			k, ok := at[turn]
-			if !ok {
-				if len(out) > r.c.ShortCapacity+maxBatch {
-					return out, nil
-				}
-				k, at[turn], out = len(out), len(out), append(out, pair{turn: turn})
-			}
-			out[k].messages = append(out[k].messages, n)
+		if memory.CompareIDs(n.ID, upTo) > 0 {
+			break
 		}
-		if len(list) < q.Limit {
-			return out, nil
+		turn, _ := n.Attributes[memory.AttrTurn].(string)
+		turn = cmp.Or(turn, n.ID.String())
+		k, ok := at[turn]
+		if !ok {
+			if len(out) > r.c.ShortCapacity+maxBatch {
+				break
+			}
+			k, at[turn], out = len(out), len(out), append(out, pair{turn: turn})
 		}
-		q.After = list[len(list)-1].ID
+		out[k].messages = append(out[k].messages, *n)
 	}
+	return out, nil
 }
 
 // lastMoved returns a message that has moved on, behind which all that wait are; uuid.Nil when none has. Sessions name

@@ -71,11 +71,7 @@ func (r *run) migrate(ctx context.Context, upTo uuid.UUID, fully bool) error {
 // readWhole reads the messages of pairs with their vectors.
 func (r *run) readWhole(ctx context.Context, pairs []pair) error {
 	for i := range pairs {
-		ids := make([]uuid.UUID, len(pairs[i].messages))
-		for j := range ids {
-			ids[j] = pairs[i].messages[j].ID
-		}
-		whole, err := r.d.Notes(ctx, ids)
+		whole, err := r.d.Notes(ctx, memory.IDs(pairs[i].messages))
 		if err != nil {
 			return err
 		}

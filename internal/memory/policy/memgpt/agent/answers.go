@@ -124,21 +124,14 @@ func (a *Service) Waiting(ctx context.Context, s tenant.Scope, v memory.View) ([
 
 // openCalls returns the open reviews of calls of a collection, oldest first, and the runs among them that have expired.
 func (a *Service) openCalls(ctx context.Context, s tenant.Scope, v memory.View, p *memory.Paging) (open []memory.Review, late map[uuid.UUID]bool, err error) {
-	q := memory.ReviewQuery{Collection: v.Collection.ID, State: memory.ReviewOpen, Limit: memory.MaxPage}
-	for {
-		page, err := a.store.ListReviews(ctx, s, q)
+	list := func(q memory.ReviewQuery) ([]memory.Review, error) { return a.store.ListReviews(ctx, s, q) }
+	for r, err := range memory.EachReview(list, memory.ReviewQuery{Collection: v.Collection.ID, State: memory.ReviewOpen, Limit: memory.MaxPage}) {
 		if err != nil {
 			return nil, nil, err
 		}
-		for i := range page {
-			if page[i].Call() != nil {
-				open = append(open, page[i])
-			}
+		if r.Call() != nil {
+			open = append(open, *r)
 		}
-		if len(page) < q.Limit {
-			break
-		}
-		q.Offset += len(page)
 	}
 	slices.Reverse(open)
 

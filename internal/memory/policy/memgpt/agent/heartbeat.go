@@ -79,27 +79,20 @@ func (a *Service) Pause(ctx context.Context, s tenant.Scope, ref string, minutes
 
 // dropHeartbeat cancels the waiting task of regular heartbeats.
 func (a *Service) dropHeartbeat(ctx context.Context, s tenant.Scope, collection uuid.UUID) error {
-	q := memory.JobQuery{Collection: collection, State: memory.JobScheduled, Limit: memory.MaxPage}
-	for {
-		list, err := a.store.ListJobs(ctx, s, q)
+	for j, err := range memory.EachJob(ctx, a.store, s, memory.JobQuery{Collection: collection, State: memory.JobScheduled, Limit: memory.MaxPage}) {
 		if err != nil {
 			return err
 		}
-		for i := range list {
-			var task memory.Task
-			if j := &list[i]; j.Kind != memory.JobPolicy || json.Unmarshal(j.Payload, &task) != nil || task.Name != memory.TaskHeartbeat {
-				continue
-			}
-			entry := memory.AuditEntry{Action: "job.cancel", Target: list[i].ID.String(), Detail: map[string]any{"collection": collection.String()}}
-			if _, err := a.store.CancelJob(ctx, s, list[i].ID, entry); err != nil && !fault.Is(err, fault.Conflict) {
-				return err
-			}
+		var task memory.Task
+		if j.Kind != memory.JobPolicy || json.Unmarshal(j.Payload, &task) != nil || task.Name != memory.TaskHeartbeat {
+			continue
 		}
-		if len(list) < q.Limit {
-			return nil
+		entry := memory.AuditEntry{Action: "job.cancel", Target: j.ID.String(), Detail: map[string]any{"collection": collection.String()}}
+		if _, err := a.store.CancelJob(ctx, s, j.ID, entry); err != nil && !fault.Is(err, fault.Conflict) {
+			return err
 		}
-		q.Before = list[len(list)-1].ID
 	}
+	return nil
 }
 
 // nextHeartbeat enqueues the task of regular heartbeats, unless it waits already. When its time comes and something has

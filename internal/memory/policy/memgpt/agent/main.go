@@ -226,36 +226,26 @@ func (a *Service) addQueue(ctx context.Context, s tenant.Scope, v memory.View, m
 // newest returns the newest messages after the summary, as many as have room, oldest first.
 func (a *Service) newest(ctx context.Context, s tenant.Scope, v memory.View, m *Main, room int) ([]queued, error) {
 	tokens := 0
-	var before uuid.UUID
 	var list []queued
-read:
-	for {
-		page, err := a.store.ListNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Newest: true, After: before, Limit: queuePage})
+	for n, err := range memory.EachNote(ctx, a.store, s, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Newest: true, Limit: queuePage}) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range page {
-			n := &page[i]
-			if slices.Compare(n.ID[:], m.through[:]) <= 0 {
-				break read
-			}
-			if isWritten(n) {
-				continue
-			}
-			q := queued{note: *n, turn: turnFor(n)}
-			if q.size = a.sizeOfTurn(&q.turn); tokens+q.size > room {
-				m.Overflow = true
-				if !a.shorten(&q, room-tokens, len(list) == 0) {
-					break read
-				}
-			}
-			tokens += q.size
-			list = append(list, q)
-		}
-		if len(page) < queuePage {
+		if memory.CompareIDs(n.ID, m.through) <= 0 {
 			break
 		}
-		before = page[len(page)-1].ID
+		if isWritten(n) {
+			continue
+		}
+		q := queued{note: *n, turn: turnFor(n)}
+		if q.size = a.sizeOfTurn(&q.turn); tokens+q.size > room {
+			m.Overflow = true
+			if !a.shorten(&q, room-tokens, len(list) == 0) {
+				break
+			}
+		}
+		tokens += q.size
+		list = append(list, q)
 	}
 	slices.Reverse(list)
 	return list, nil

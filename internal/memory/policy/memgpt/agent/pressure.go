@@ -234,23 +234,17 @@ func (a *Service) runFlush(ctx context.Context, s tenant.Scope, job *memory.Job)
 // after returns all messages after one, oldest first, as the model sees them.
 func (a *Service) after(ctx context.Context, s tenant.Scope, v memory.View, through uuid.UUID) (out []queued, err error) {
 	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, After: through, Limit: memory.MaxPage}
-	err = a.eachNote(ctx, s, v, q, func(n *memory.Note) error {
+	for n, err := range memory.EachNote(ctx, a.store, s, v, q) {
+		if err != nil {
+			return nil, err
+		}
 		e := queued{note: *n, turn: turnFor(n)}
 		if !isWritten(n) {
 			e.size = a.sizeOfTurn(&e.turn)
 		}
 		out = append(out, e)
-		return nil
-	})
-	return out, err
-}
-
-// eachNote calls each for every note of a query.
-func (a *Service) eachNote(ctx context.Context, s tenant.Scope, v memory.View, q memory.NoteQuery, each func(*memory.Note) error) error {
-	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-		return a.store.ListNotes(ctx, s, v, q)
 	}
-	return memory.EachNote(ctx, list, q, each)
+	return out, nil
 }
 
 // cutAt returns how many of the oldest messages are evicted so that those behind have at most keep tokens. The first

@@ -278,22 +278,12 @@ func (r *runState) isBehind(job *memory.Job) bool {
 
 // newestJob returns the newest job of a run; nil: there is none in this collection, as in a fork.
 func (a *Service) newestJob(ctx context.Context, s tenant.Scope, c *memory.Collection, run uuid.UUID) (*memory.Job, error) {
-	q := memory.JobQuery{Collection: c.ID, Notes: []uuid.UUID{run}, Limit: memory.DefaultPage}
-	for {
-		list, err := a.store.ListJobs(ctx, s, q)
-		if err != nil {
-			return nil, err
+	for j, err := range memory.EachJob(ctx, a.store, s, memory.JobQuery{Collection: c.ID, Notes: []uuid.UUID{run}, Limit: memory.DefaultPage}) {
+		if err != nil || j.Kind == memory.JobStep {
+			return j, err
 		}
-		for i := range list {
-			if list[i].Kind == memory.JobStep {
-				return &list[i], nil
-			}
-		}
-		if len(list) < q.Limit {
-			return nil, nil //nolint:nilnil // a fork has the messages of the run, and no job
-		}
-		q.Before = list[len(list)-1].ID
 	}
+	return nil, nil //nolint:nilnil // a fork has the messages of the run, and no job
 }
 
 // shown returns a run with the state that its newest job is in.

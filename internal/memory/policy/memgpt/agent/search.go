@@ -228,11 +228,7 @@ func (r *run) page(all []memory.Note, page, size int, what, how string) (string,
 	if len(all) == 0 {
 		head = fmt.Sprintf("Page 1 of 1: no %s found.", what)
 	}
-	ids := make([]uuid.UUID, len(part))
-	for i := range part {
-		ids[i] = part[i].ID
-	}
-	r.a.recall.Recalled(r.s, r.view, ids)
+	r.a.recall.Recalled(r.s, r.view, memory.IDs(part))
 	lines, err := renderNotes(part, math.MaxInt)
 	if err != nil {
 		return "", err

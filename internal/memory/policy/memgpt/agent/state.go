@@ -60,8 +60,10 @@ func (a *Service) load(ctx context.Context, s tenant.Scope, v memory.View, run u
 		Kinds: []memory.Kind{memory.KindMessage}, After: run, Limit: memory.MaxPage,
 		Filter: filter.AttributeIs(memory.AttrRun, run.String()),
 	}
-	err = a.eachNote(ctx, s, v, q, func(n *memory.Note) error {
+	for n, err := range memory.EachNote(ctx, a.store, s, v, q) {
 		switch {
+		case err != nil:
+			return nil, err
 		case roleOf(n) == memory.RoleTool:
 			results[callOf(n)] = n
 		case roleOf(n) == memory.RoleAssistant && !isWritten(n):
@@ -69,10 +71,6 @@ func (a *Service) load(ctx context.Context, s tenant.Scope, v memory.View, run u
 		case n.Attributes[attrKind] != nil:
 			r.alerts = append(r.alerts, *n)
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
 	slices.SortStableFunc(r.turns, func(x, y *turnState) int { return x.step - y.step })
 	for _, t := range r.turns {

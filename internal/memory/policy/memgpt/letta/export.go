@@ -124,28 +124,23 @@ func (ex *exportRun) document(ctx context.Context) (*document, error) {
 
 // read reads the notes. Those that are not messages of the queue go into the metadata.
 func (ex *exportRun) read(ctx context.Context) error {
-	q := memory.NoteQuery{Kinds: carriedKinds(), Limit: pageNotes}
-	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-		return ex.l.store.ListNotes(ctx, ex.s, ex.v, q)
-	}
-	err := memory.EachNote(ctx, list, q, func(n *memory.Note) error {
+	for n, err := range memory.EachNote(ctx, ex.l.store, ex.s, ex.v, memory.NoteQuery{Kinds: carriedKinds(), Limit: pageNotes}) {
+		if err != nil {
+			return err
+		}
 		if ex.size += n.Size(); ex.size > maxExport {
 			return fault.New(fault.Conflict, "the memory has more than %d MiB of text, too much for one file; page through messages and notes instead", maxExport>>20)
 		}
 		switch {
 		case n.Kind == memory.KindMessage && !agent.IsWritten(n):
 			ex.messages = append(ex.messages, *n)
-			return nil
+			continue
 		case n.Kind == memory.KindSummary && n.Key == memory.KeyQueue:
 			ex.summary = n
 		}
 		l := lineOf(n)
 		l[lineKind], l[lineContent] = string(n.Kind), n.Content
 		ex.own.Notes = append(ex.own.Notes, l)
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	if len(ex.messages) > maxMessages || len(ex.own.Notes) > maxMessages {
 		return fault.New(fault.Conflict, "the memory has more than %d messages or passages, too much for one file", maxMessages)

@@ -55,27 +55,20 @@ type exportRun struct {
 
 func (ex *exportRun) read(ctx context.Context) error {
 	q := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage, memory.KindSummary, memory.KindProfile}, Limit: pageNotes}
-	for {
-		page, err := ex.b.store.ListNotes(ctx, ex.s, ex.v, q)
+	for page, err := range memory.NotePagesOf(ctx, ex.b.store, ex.s, ex.v, q) {
 		if err != nil {
 			return err
 		}
-		ids := make([]uuid.UUID, len(page))
 		for i := range page {
-			ids[i] = page[i].ID
 			if err := ex.addNote(&page[i]); err != nil {
 				return err
 			}
 		}
-		used, err := ex.b.store.Usage(ctx, ex.s, ex.v, ids)
+		used, err := ex.b.store.Usage(ctx, ex.s, ex.v, memory.IDs(page))
 		if err != nil {
 			return err
 		}
 		maps.Copy(ex.usage, used)
-		if len(page) < q.Limit {
-			break
-		}
-		q.After = page[len(page)-1].ID
 	}
 	slices.SortStableFunc(ex.messages, func(a, b memory.Note) int { return a.OccurredAt.Compare(b.OccurredAt) })
 	return nil

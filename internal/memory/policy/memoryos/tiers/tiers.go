@@ -90,15 +90,11 @@ func (t *Service) Sessions(ctx context.Context, s tenant.Scope, v memory.View, b
 		return nil, err
 	}
 	var out []Session
-	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-		return t.Store.ListNotes(ctx, s, v, q)
-	}
-	err = memory.EachNote(ctx, list, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSession}, Limit: pageSize}, func(n *memory.Note) error {
+	for n, err := range memory.EachNote(ctx, t.Store, s, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindSession}}) {
+		if err != nil {
+			return nil, err
+		}
 		out = append(out, Session{Note: *n})
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
 	if err := t.measure(ctx, s, v, &c, out); err != nil {
 		return nil, err
@@ -242,12 +238,8 @@ func (t *Service) State(ctx context.Context, s tenant.Scope, v memory.View) (Sta
 		return State{}, err
 	}
 	out := State{ShortCapacity: c.ShortCapacity, MidCapacity: c.MidCapacity, KnowledgeCapacity: c.KnowledgeCapacity}
-	list := func(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-		return t.Store.ListNotes(ctx, s, v, q)
-	}
 	turns, quoted := map[string]bool{}, 0
-	kinds := []memory.Kind{memory.KindSession, memory.KindKnowledge, memory.KindProfile}
-	count := func(n *memory.Note) error {
+	count := func(n *memory.Note) {
 		switch n.Kind { //nolint:exhaustive // others were not asked for
 		case memory.KindMessage:
 			turn, _ := n.Attributes[memory.AttrTurn].(string)
@@ -269,14 +261,17 @@ func (t *Service) State(ctx context.Context, s tenant.Scope, v memory.View) (Sta
 		case memory.KindProfile:
 			out.Profile = out.Profile || n.Key == memoryos.KeyProfile
 		}
-		return nil
 	}
-	if err := memory.EachNote(ctx, list, memory.NoteQuery{Kinds: kinds, Limit: pageSize}, count); err != nil {
-		return State{}, err
-	}
-	short := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: memoryos.InShortTier(), Limit: pageSize}
-	if err := memory.EachNote(ctx, list, short, count); err != nil {
-		return State{}, err
+	for _, q := range []memory.NoteQuery{
+		{Kinds: []memory.Kind{memory.KindSession, memory.KindKnowledge, memory.KindProfile}},
+		{Kinds: []memory.Kind{memory.KindMessage}, Filter: memoryos.InShortTier()},
+	} {
+		for n, err := range memory.EachNote(ctx, t.Store, s, v, q) {
+			if err != nil {
+				return State{}, err
+			}
+			count(n)
+		}
 	}
 	out.Pairs = len(turns)
 	if 2*quoted > out.User+out.Assistant {
@@ -327,23 +322,16 @@ func (t *Service) Moves(ctx context.Context, s tenant.Scope, v memory.View, befo
 	if _, err := check(s, &v); err != nil {
 		return nil, uuid.Nil, err
 	}
-	for {
-		jobs, err := t.Store.ListJobs(ctx, s, memory.JobQuery{Collection: v.Collection.ID, Before: before, Limit: pageSize})
+	for j, err := range memory.EachJob(ctx, t.Store, s, memory.JobQuery{Collection: v.Collection.ID, Before: before, Limit: pageSize}) {
 		if err != nil {
 			return nil, uuid.Nil, err
 		}
-		for i := range jobs {
-			j := &jobs[i]
-			moves := memoryos.MovesOf(j.Result)
-			for _, m := range slices.Backward(moves) {
-				out = append(out, Moved{Move: m, Job: j.ID})
-			}
-			if before = j.ID; len(out) >= limit {
-				return out, before, nil
-			}
+		for _, m := range slices.Backward(memoryos.MovesOf(j.Result)) {
+			out = append(out, Moved{Move: m, Job: j.ID})
 		}
-		if len(jobs) < pageSize {
-			return out, uuid.Nil, nil
+		if len(out) >= limit {
+			return out, j.ID, nil
 		}
 	}
+	return out, uuid.Nil, nil
 }

@@ -95,13 +95,13 @@ func (p *Policy) Decide(ctx context.Context, d memory.Desk, e memory.Event) (mem
 // count writes the summary of all notes.
 func count(ctx context.Context, d memory.Desk, c *Config) (memory.Decision, error) {
 	counts := map[string]any{}
-	err := policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindNote}}, func(n *memory.Note) {
+	for n, err := range policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindNote}}) {
+		if err != nil {
+			return memory.Decision{}, err
+		}
 		for _, tag := range n.Tags {
 			counts[tag] = number(counts[tag]) + 1
 		}
-	})
-	if err != nil {
-		return memory.Decision{}, err
 	}
 	tally, exists, err := d.ByKey(ctx, memory.KindSummary, keyTally)
 	if err != nil {
