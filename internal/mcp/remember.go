@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/slipboxhq/slipbox/internal/text/recalled"
@@ -33,6 +35,7 @@ func remember(c *call) (answer, error) {
 	if policy == "" {
 		policy = "amem"
 	}
+	of := maps.Clone(query)
 	c.addQuery(query)
 	r.Path = path + r.Path
 	var got struct {
@@ -55,14 +58,40 @@ func remember(c *call) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &rememberAnswer{Note: got.Note.ID, Created: made, Job: got.Job.ID, Redacted: head.Header.Get(headerRedacted), Collection: got.Note.Collection, Unread: got.Unread}
+	out := &rememberAnswer{Note: got.Note.ID, Job: got.Job.ID, Redacted: head.Header.Get(headerRedacted), Collection: got.Note.Collection, Unread: got.Unread}
 	for _, m := range got.Messages {
 		out.Messages = append(out.Messages, m.ID)
 	}
 	if out.Collection == "" {
 		out.Collection = c.asGiven()
 	}
+	out.Created = made && c.createdWith(path, of, append(out.Messages, out.Note)[0])
 	return out, nil
+}
+
+// createdWith reports whether a collection was created by the write of a note, so that both have one time: of several requests that found
+// none, one creates it. A caller who may not read is not told apart.
+func (c *call) createdWith(path string, query url.Values, note string) bool {
+	query.Set("limit", "2") // an agent begins with blocks
+	var got struct {
+		Items []struct {
+			At    string `json:"at"`
+			Notes []struct {
+				ID string `json:"id"`
+			} `json:"notes"`
+		} `json:"items"`
+	}
+	if _, err := c.send(Request{Method: http.MethodGet, Path: path + "/changes"}, query, &got); err != nil {
+		return true
+	}
+	for i := range got.Items {
+		for _, n := range got.Items[i].Notes {
+			if n.ID == note {
+				return got.Items[i].At == got.Items[0].At
+			}
+		}
+	}
+	return false
 }
 
 // asGiven returns the collection as the caller names it.
