@@ -41,23 +41,17 @@ func (l *ledger) applyDecision(ctx context.Context, d memory.Desk, f *candidate,
 	if ok && f.decision.Operation != OpAdd {
 		o.Target = new(t.Note.ID)
 	}
-	switch f.decision.Operation {
-	case OpNoop:
-		switch {
-		case ok:
-			l.keepMemory(o, t.Note.ID)
-		case f.decision.Target != nil:
-			l.out.Dropped.Targets++
-		}
-		return nil
-	case OpAdd:
+	if f.decision.Operation == OpAdd {
 		return l.addFact(ctx, d, f, l.memoryText(f, nil), o)
-	case OpUpdate, OpDelete, OpReplace:
 	}
 	if !ok {
 		l.out.Dropped.Targets++
 		o.Operation, o.Reason = OpAdd, "names no memory that was shown"
 		return l.addFact(ctx, d, f, f.text, o)
+	}
+	if f.decision.Operation == OpNoop {
+		l.keepMemory(o, t.Note.ID)
+		return nil
 	}
 	now, alive := l.current(t.Note)
 	switch {

@@ -125,7 +125,9 @@ func TestMem0Decisions(t *testing.T) {
 		{"noop changes nothing", "User likes pizza", "User is fond of pizza",
 			FactDecision{Operation: OpNoop, Target: number(0), Text: said("User is fond of pizza")}, []string{"User likes pizza"}, true, FactsDropped{}, OpNoop},
 		{"noop of an unknown handle", "User likes pizza", "User is fond of pizza",
-			FactDecision{Operation: OpNoop, Target: number(7)}, []string{"User likes pizza"}, true, FactsDropped{Targets: 1}, OpNoop},
+			FactDecision{Operation: OpNoop, Target: number(7)}, []string{"User likes pizza", "User is fond of pizza"}, true, FactsDropped{Targets: 1}, OpAdd},
+		{"noop of nothing", "用户喜欢喝茶。", "用户喜欢在山里喝茶。",
+			FactDecision{Operation: OpNoop}, []string{"用户喜欢喝茶。", "用户喜欢在山里喝茶。"}, true, FactsDropped{Targets: 1}, OpAdd},
 		{"add beside", "User likes pizza", "User likes pizza ovens",
 			FactDecision{Operation: OpAdd, Target: number(0)}, []string{"User likes pizza", "User likes pizza ovens"}, true, FactsDropped{}, OpAdd},
 		{"update of nothing", "User likes pizza", "User likes chicken pizza",
@@ -233,7 +235,8 @@ func TestMem0Forms(t *testing.T) {
 	}
 	for answer, want := range map[string]Operation{
 		`{"operation":"noop","target":"0","text":null}`:                  OpNoop,
-		`{"operation":"NONE","target":null,"text":null}`:                 OpNoop,
+		`{"operation":"NONE","target":"0","text":null}`:                  OpNoop,
+		`{"operation":"NONE","target":null,"text":null}`:                 OpAdd,
 		`{"event":"UPDATE","id":0.0,"text":"User likes green tea"}`:      OpUpdate,
 		"I think:\n{\"operation\":\"DELETE\",\"target\":0}\nbecause …":   OpReplace,
 		`[{"operation":"ADD","target":null,"text":"User likes green"}]`:  OpAdd,
