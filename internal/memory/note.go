@@ -261,7 +261,7 @@ func AppendNew(list []uuid.UUID, ids ...uuid.UUID) []uuid.UUID {
 	return list
 }
 
-// OwnAttributes lets the caller change the attributes of a note, which others may share, and returns them.
+// OwnAttributes returns attributes of a note that the caller may change: it replaces those that others may share.
 func (n *Note) OwnAttributes() map[string]any {
 	if n.Attributes = maps.Clone(n.Attributes); n.Attributes == nil {
 		n.Attributes = map[string]any{}
