@@ -371,3 +371,19 @@ func newAMem(t *testing.T) *Policy {
 	p := must.Get(New())(t)
 	return p
 }
+
+// Models write numbers, truth values and an action in other forms.
+func TestLenientEvolution(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		`{"should_evolve":"True","actions":"strengthen","suggested_connections":["0",1],"confidence":"0.95"}`: `{"actions":["strengthen"],"confidence":0.95,"should_evolve":true,"suggested_connections":[0,1]}`,
+		"Evet:\n```json\n{\"should_evolve\":false,\"suggested_connections\":[\"yok\"]}\n```":                  `{"should_evolve":false,"suggested_connections":["yok"]}`,
+		`{"should_evolve":"belki"}`: ``,
+		`{"x":1}`:                   ``,
+		`evet`:                      ``,
+	} {
+		if got := string(lenientEvolution(said)); got != want {
+			t.Errorf("%s is %s", said, got)
+		}
+	}
+}

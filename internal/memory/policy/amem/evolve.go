@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -129,8 +130,36 @@ func (p *Policy) evolveCall(ctx context.Context, d memory.Desk, c *Config, n *me
 	}
 	return memory.Call{
 		Name: "evolve", Version: p.evolve.Version, System: p.evolve.System, Prompt: body, Schema: p.evolve.Schema, Input: in,
-		Temperature: c.temperature(), MaxTokens: c.MaxTokens, Check: policy.CheckTypes[Evolution], Collection: n.Collection,
+		Temperature: c.temperature(), MaxTokens: c.MaxTokens, Lenient: lenientEvolution, Check: policy.CheckTypes[Evolution], Collection: n.Collection,
 	}, nil
+}
+
+// lenientEvolution also accepts truth values and numbers that are texts, and one action without a list.
+func lenientEvolution(said string) json.RawMessage {
+	v, _ := policy.FindJSON(said)
+	object, _ := v.(map[string]any)
+	plain := func(v any) any {
+		s, is := v.(string)
+		var x any
+		if !is || json.Unmarshal([]byte(strings.ToLower(s)), &x) != nil {
+			return v
+		}
+		return x
+	}
+	for _, name := range []string{"should_evolve", "confidence"} {
+		if v, is := object[name]; is {
+			object[name] = plain(v)
+		}
+	}
+	if s, is := object["actions"].(string); is {
+		object["actions"] = []string{s}
+	}
+	handles, _ := object["suggested_connections"].([]any)
+	for i := range handles {
+		handles[i] = plain(handles[i])
+	}
+	_, ok := object["should_evolve"].(bool)
+	return policy.EncodeLenient(object, ok)
 }
 
 // linkedTexts returns the contents of at most k linked notes, each shortened.
