@@ -49,9 +49,9 @@ func TestImportHistories(t *testing.T) {
 	if said := p.pipe(t, "", "import", chat, "-c", "past", "--me", "Nora", "--dry-run", "--text"); strings.Contains(said, "were there") || !strings.Contains(said, "from 1 file; ") {
 		t.Errorf("a dry run counts what it has not looked for: %s", said)
 	}
-	for _, name := range []string{"claude", "slack", "telegram", "whatsapp-ios", "jsonl", "memoryos", "mem0", "memorybank", "letta"} {
+	for _, name := range []string{"claude", "slack", "telegram", "whatsapp-ios", "jsonl", "memoryos", "mem0", "memorybank", "letta", "gemini", "mail", "transcript"} {
 		at := filepath.Join(histories, name)
-		if file := map[string]string{"jsonl": "chat.jsonl", "mem0": "memories.json"}[name]; file != "" {
+		if file := map[string]string{"jsonl": "chat.jsonl", "mem0": "memories.json", "transcript": "2026-03-13 Planning.vtt"}[name]; file != "" {
 			at = filepath.Join(at, file)
 		}
 		one := object(t, p.pipe(t, "", "import", at, "-c", "all", "--create", "mem0"))

@@ -91,6 +91,7 @@ func TestImportGoesOn(t *testing.T) {
 	write("deep/er/plain.TXT", "The harbor is closed in winter.")
 	write("empty.md", "\n")
 	write("binary.txt", "a\x00b")
+	write("talk.txt", "Nora: I fire on Friday.\nIda: Which glaze?\nNora: Celadon.\n")
 	write(".hidden/secret.md", "No.")
 	write("code.go", "package x")
 	dry := object(t, p.pipe(t, "", "import", dir, "-c", "trips", "--create", "amem", "--dry-run"))
@@ -98,7 +99,7 @@ func TestImportGoesOn(t *testing.T) {
 		t.Errorf("a dry run: %v, exit %d", dry, code)
 	}
 	first := object(t, p.pipe(t, "", "import", dir, "-c", "trips", "--create", "amem", "--no-infer"))
-	if first["created"] != 3.0 || first["known"] != 0.0 || len(first["skipped"].([]any)) != 2 {
+	if first["created"] != 3.0 || first["known"] != 0.0 || len(first["skipped"].([]any)) != 3 {
 		t.Errorf("the import: %v", first)
 	}
 	write("2024-05-06 trip.md", "# Trip\nWe took the ferry.\n\n## Food\nOysters.\n")

@@ -28,6 +28,8 @@ import (
 const (
 	// maxFile bounds a file that is imported, in bytes.
 	maxFile = 16 << 20
+	// maxHead is by how many bytes of a file its format is recognized.
+	maxHead = 64 << 10
 	// batchLines and batchBytes bound a request with notes: the gateway takes 10,000 lines and 32 MiB, but small
 	// requests show progress, and little is sent again after an interrupt.
 	batchLines = 100
@@ -284,6 +286,8 @@ func (i *importing) read(f file) (text string, written time.Time) {
 		return refuse("it is not text in UTF-8; convert it")
 	case len(bytes.TrimSpace(content)) == 0:
 		return refuse("it is empty")
+	case !f.named && i.options.Format == "" && transfer.IsTalk(string(content[:min(len(content), maxHead)])):
+		return refuse("it is a talk or a mail; import it by itself, and who said what and when is kept")
 	}
 	return string(content), info.ModTime()
 }

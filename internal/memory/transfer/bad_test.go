@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -342,6 +343,7 @@ func TestMessagesOfOtherPrograms(t *testing.T) {
 		`{"messages":[{"author":"Jürgen","timestamp":"2023-11-14T23:13:20+01:00","content":[{"type":"text","text":"Grüße"}]}]}`,
 		`[{"sender":"Jürgen","timestamp":1700000000,"text":"Grüße"}]`,
 		`{"from":{"name":"Jürgen"},"created_at":"2023-11-14T22:13:20Z","content":"Grüße"}`,
+		`{"date":"2023-11-14T22:13:20","sender":"Jürgen","body":"Grüße","quote":"","reactions":[]}`,
 	} {
 		must.Do(t, os.WriteFile(at, []byte(text), 0o600))
 		out, report, err := translate(t, at, Options{})
@@ -416,6 +418,8 @@ func TestWhatIsSentWithoutWords(t *testing.T) {
 		`"location_information":{"latitude":52.5,"longitude":13.4}`:                                                   "52.5, 13.4",
 		`"location_information":{"latitude":52.5,"longitude":13.4},"place_name":"Kiln Café","address":"Main St 1"`:    "Kiln Café, Main St 1",
 		`"contact_information":{"first_name":"Tom","last_name":"","phone_number":"+491"},"contact_vcard":"(not set)"`: "Tom +491",
+		`"todo_list":{"title":"Buy","answers":[{"id":1,"text":"clay"},{"id":2,"text":["cobalt"]}]}`:                   `Buy\n- clay\n- cobalt`,
+		`"poll":{"question":{"text":"Tea?","text_entities":[]},"answers":[]}`:                                         "Tea?",
 	} {
 		chat := `{"name":"Zoë 🐝","type":"personal_chat","id":7,"messages":[` + head + more + `}]}`
 		if out, _, err := translate(t, put(t, "result.json", []byte(chat)), Options{}); err != nil || !strings.Contains(out, `"content":"`+want+`"`) {
@@ -425,5 +429,40 @@ func TestWhatIsSentWithoutWords(t *testing.T) {
 	const shared = `{"messages":[{"sender_name":"Nora","timestamp_ms":1773388801000,"share":{"link":"https://example.com","share_text":"Gr\u00c3\u00bc\u00c3\u009fe"}}],"title":"Nora"}`
 	if out, _, err := translate(t, put(t, "message_1.json", []byte(shared)), Options{}); err != nil || !strings.Contains(out, `"content":"Grüße\nhttps://example.com"`) {
 		t.Errorf("a link: %s %v", out, err)
+	}
+	const passed = `{"channel":{"name":"kiln"},"messages":[{"id":"1","type":"Default","timestamp":"2026-03-01T10:00:00Z","content":"","author":{"id":"8","name":"ida"},` +
+		`"forwardedMessage":{"timestamp":"2026-02-28T10:00:00Z","content":"40 feldspar","attachments":[],"embeds":[]}},` +
+		`{"id":"2","type":"20","timestamp":"2026-03-01T10:01:00Z","content":"The kiln is at 900.","author":{"id":"9","name":"bot","isBot":true}},` +
+		`{"id":"3","type":"ChannelPinnedMessage","timestamp":"2026-03-01T10:02:00Z","content":"Pinned a message.","author":{"id":"8","name":"ida"}}]}`
+	out, report, err := translate(t, put(t, "kiln.json", []byte(passed)), Options{})
+	if err != nil || !strings.Contains(out, `"content":"40 feldspar"`) || !strings.Contains(out, `"content":"The kiln is at 900."`) ||
+		report.Messages != 2 || report.Left["notices of the program"] != 1 {
+		t.Errorf("a message that was passed on, and the answer of a bot: %v\n%s%+v", err, out, report)
+	}
+}
+
+// What ChatGPT draws in place of signs that nobody sees is read as the page shows it: names and links stay, citations do not.
+func TestMarksOfChatGPT(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"May is best. \ue200cite\ue202turn0search3\ue202turn0search5\ue201 Go.":       "May is best. Go.",
+		"In \ue200entity\ue202[\"city\",\"Porto\",\"Portugal\"]\ue201, by train":      "In Porto, by train",
+		"See \ue200url\ue202the guide\ue202https://x.example\ue201.":                  "See the guide (https://x.example).",
+		"Ask \ue200entity\ue202turn0business1\ue201.":                                 "Ask Casa Rosa.",
+		"\ue200image_group\ue202{\"query\":[\"kiln\"]}\ue201Fire it twice.【12†L3-L5】": "Fire it twice.",
+		"As the manual says\ue200filecite\ue202turn1file0\ue202L1-L2\ue201":           "As the manual says",
+		"Plain 【注】 text": "Plain 【注】 text",
+	} {
+		chat := must.Get(json.Marshal([]any{map[string]any{"title": "Trip", "id": "c", "create_time": 1760000000, "current_node": "n", "mapping": map[string]any{"n": map[string]any{
+			"message": map[string]any{
+				"id": "m", "author": map[string]any{"role": "assistant"}, "create_time": 1760000001, "content": map[string]any{"content_type": "text", "parts": []string{said}},
+				"metadata": map[string]any{"content_references": []any{map[string]any{"matched_text": "\ue200entity\ue202turn0business1\ue201", "name": "Casa Rosa"}}},
+			},
+		}}}}))(t)
+		out, _, err := translate(t, put(t, "conversations.json", chat), Options{})
+		var l Line
+		if err != nil || json.Unmarshal([]byte(out), &l) != nil || l.Content != want {
+			t.Errorf("%q becomes %q, not %q: %v", said, l.Content, want, err)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package transfer
 import (
 	"encoding/json"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,8 @@ type chatGPTMessage struct {
 	Recipient string   `json:"recipient"`
 	Weight    *float64 `json:"weight"`
 	Metadata  struct {
-		Hidden bool `json:"is_visually_hidden_from_conversation"`
+		Hidden bool              `json:"is_visually_hidden_from_conversation"`
+		Marks  []json.RawMessage `json:"content_references"`
 	} `json:"metadata"`
 }
 
@@ -62,6 +64,7 @@ func isChatGPT(s *Source) bool {
 
 func (t *chatGPT) index(r *reading) (pieces []piece, err error) {
 	t.files = chatGPTFiles(r.source)
+	r.several = len(t.files) > 1
 	for i, name := range t.files {
 		err := list(r, name, func(c *chatGPTConversation, from, to int64) error {
 			at := seconds(c.UpdatedAt)
@@ -175,7 +178,42 @@ func (m *chatGPTMessage) words() (string, int) {
 			images++
 		}
 	}
-	return strings.TrimSpace(strings.Join(said, "\n\n")), images
+	return m.unmarked(strings.TrimSpace(strings.Join(said, "\n\n"))), images
+}
+
+// chatGPTMark matches what the page draws in place of signs that a person does not see: a citation, a name with a card, a link.
+var chatGPTMark = regexp.MustCompile(`[ \t]?\x{e200}([^\x{e200}\x{e201}]*)\x{e201}|[ \t]?【\d+(?::\d+)?†[^【】\n]*】`)
+
+// unmarked returns a text with the words that the page shows for its marks. Marks that have none, such as citations, are left out.
+func (m *chatGPTMessage) unmarked(text string) string {
+	if m.Author.Role != "assistant" || !strings.ContainsAny(text, "\ue200【") {
+		return text
+	}
+	names := map[string]string{}
+	for _, raw := range m.Metadata.Marks {
+		var mark struct {
+			Text string `json:"matched_text"`
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(raw, &mark) == nil && mark.Name != "" {
+			names[mark.Text] = mark.Name
+		}
+	}
+	return strings.TrimSpace(chatGPTMark.ReplaceAllStringFunc(text, func(found string) string {
+		mark := strings.TrimLeft(found, " \t")
+		space := found[:len(found)-len(mark)]
+		parts := strings.Split(strings.Trim(mark, "\ue200\ue201"), "\ue202")
+		var about []json.RawMessage
+		switch {
+		case names[mark] != "":
+			return space + names[mark]
+		case len(parts) > 1 && json.Unmarshal([]byte(parts[1]), &about) == nil && len(about) > 1: // the kind of a thing, and its name
+			return space + scalar(about[1])
+		case len(parts) > 2 && strings.Contains(parts[2], "://"):
+			return space + parts[1] + " (" + parts[2] + ")"
+		}
+		return ""
+	}))
 }
 
 // sessionOf names a conversation so that two of one title stay apart.

@@ -11,11 +11,16 @@ import (
 var chatLine = regexp.MustCompile(`^(\[?)(\pN{1,4})([^\pN\n:,]{1,4})(\pN{1,2})([^\pN\n:,]{1,4})(\pN{1,4})([^\pN\n\[\]]{1,20}?)` +
 	`(\pN{1,2})(?:[:.٫]|\pZ?h\pZ?)(\pN{2})(?:[:.٫](\pN{2}))?([^\pN\n\]:]{0,16}?)(\] ?| [-–] |, )(.*)$`)
 
+// clockFirst matches the beginning of a message where a language writes the time before the date, as Vietnamese does.
+var clockFirst = regexp.MustCompile(`^(\[?)(\pN{1,2}[:.٫]\pN{2}(?:[:.٫]\pN{2})?(?:\pZ?[^\pN\pZ\n\]:,،]{1,12})?)[,،]?\pZ+` +
+	`(\pN{1,4}[^\pN\n:,]{1,4}\pN{1,2}[^\pN\n:,]{1,4}\pN{1,4})(\] ?| [-–] |, )(.*)$`)
+
 // madeByProgram are the marks before texts that the program wrote itself.
 const madeByProgram = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
 
 var (
 	chatEdited   = regexp.MustCompile(`\s*\x{200e}<[^<>\n]{3,80}>$`)
+	chatTrailing = regexp.MustCompile(`[ \x{202f}]<[^<>\n@/]{3,80}>$`) // as Android writes it, and as people may
 	chatAttached = regexp.MustCompile(`^\x{200e}?<[^<>:\n]{2,40}: ?([^<>\n]+\.\w{2,5})>$|^\x{200e}?([^\s()]+\.\w{2,5}) \([^()\n]{3,60}\)$`)
 	chatOmitted  = regexp.MustCompile(`^<[^<>\n]{3,60}>$`)
 )
@@ -32,7 +37,11 @@ type chatHead struct {
 }
 
 func parseChatLine(line string) (h chatHead, ok bool) {
-	m := chatLine.FindStringSubmatch(strings.TrimLeft(line, madeByProgram+"\ufeff"))
+	line = strings.TrimLeft(line, madeByProgram+"\ufeff")
+	m := chatLine.FindStringSubmatch(line)
+	if m == nil {
+		m = chatLine.FindStringSubmatch(clockFirst.ReplaceAllString(line, "${1}${3}, ${2}${4}${5}"))
+	}
 	if m == nil {
 		return h, false
 	}

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -9,6 +10,12 @@ import (
 
 // claude reads Claude's export: conversations, of which later messages say which one they answer.
 type claude struct{ file, me string }
+
+// claudeMemory is what Claude has written down about a person, in Markdown.
+type claudeMemory struct {
+	Talk     string            `json:"conversations_memory"`
+	Projects map[string]string `json:"project_memories"`
+}
 
 type claudeConversation struct {
 	ID        string          `json:"uuid"`
@@ -62,6 +69,9 @@ func (t *claude) index(r *reading) (pieces []piece, err error) {
 			t.me = list[0].Name // the account that was exported
 		}
 	}
+	if r.source.has(t.file, claudeMemories) {
+		pieces = append(pieces, piece{unix(r.source.modified(t.memories())), 1, 0, -1})
+	}
 	err = list(r, t.file, func(c *claudeConversation, from, to int64) error {
 		at := stamp(c.UpdatedAt)
 		if at.IsZero() {
@@ -73,7 +83,40 @@ func (t *claude) index(r *reading) (pieces []piece, err error) {
 	return pieces, err
 }
 
+const claudeMemories = "memories.json"
+
+func (t *claude) memories() string { return path.Join(path.Dir(t.file), claudeMemories) }
+
+// readMemories passes what Claude knows on as notes, each section as one.
+func (t *claude) readMemories(r *reading) error {
+	list, err := decodeFile[[]claudeMemory](r, t.memories())
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		texts := []string{m.Talk}
+		for _, id := range slices.Sorted(maps.Keys(m.Projects)) {
+			texts = append(texts, m.Projects[id])
+		}
+		for _, text := range texts {
+			for _, part := range sections(plain(text)) {
+				l := Line{Content: part.content, Attributes: map[string]any{AttrSource: r.report.Format}}
+				if part.heading != "" {
+					l.Attributes[AttrSection] = part.heading
+				}
+				if err := r.note(l, r.source.modified(t.memories())); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
 func (t *claude) read(r *reading, p piece) error {
+	if p.file == 1 {
+		return t.readMemories(r)
+	}
 	c, err := decodePart[claudeConversation](r, t.file, p)
 	if err != nil {
 		return err

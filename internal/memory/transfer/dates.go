@@ -15,6 +15,7 @@ import (
 // dates decides how the dates of a chat are written. Messages are in the order in which they were sent: an order of day, month and
 // year is right when all dates exist, none is ahead, and time does not run backwards.
 type dates struct {
+	file    string // whose dates they are
 	order   string
 	days    [][3]int       // each change of the date
 	first   string         // the first date as it is written
@@ -65,8 +66,7 @@ type candidate struct {
 }
 
 // decide chooses the order, or fails and says what to add.
-func (d *dates) decide(r *reading) error {
-	d.decideClock(r)
+func (d *dates) decide(now time.Time) error {
 	orders := []string{"DMY", "MDY", "YMD"}
 	if strings.Contains(d.first, ".") {
 		orders = []string{"DMY", "YMD"} // CLDR has no language that writes the month first, with dots
@@ -79,13 +79,13 @@ func (d *dates) decide(r *reading) error {
 	}
 	var list []candidate
 	for _, order := range orders {
-		if c, ok := d.try(order, r.Now); ok {
+		if c, ok := d.try(order, now); ok {
 			list = append(list, c)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.back, b.back), cmp.Compare(a.span, b.span)) })
 	if len(list) == 0 {
-		return fault.New(fault.Invalid, "the dates of the chat cannot be read in any order of day, month and year")
+		return fault.New(fault.Invalid, "the dates of %s cannot be read in any order of day, month and year", d.file)
 	}
 	best := list[0]
 	for _, other := range list[1:] {
@@ -94,8 +94,8 @@ func (d *dates) decide(r *reading) error {
 		if other.back > best.back || sparse || other.first.Equal(best.first) && other.span == best.span || other.order == "YMD" {
 			continue
 		}
-		return fault.InvalidField("dates", "is needed: whether %s is %s or %s cannot be told from the file. Say %s or %s",
-			d.first, best.first.Format("2 January 2006"), other.first.Format("2 January 2006"), best.order, other.order)
+		return fault.InvalidField("dates", "is needed: whether %s is %s or %s cannot be told from %s. Say %s or %s",
+			d.first, best.first.Format("2 January 2006"), other.first.Format("2 January 2006"), d.file, best.order, other.order)
 	}
 	d.order, d.shift = best.order, best.shift
 	return nil

@@ -107,6 +107,13 @@ func (r *reading) message(m message) error {
 	}
 	at := r.time(m.at)
 	m.name, m.session = label(m.name), label(m.session)
+	if m.id == "" {
+		m.id = r.idOf(m, at)
+	}
+	if r.several && r.twice(m.id) {
+		r.left("messages that are there twice", 1)
+		return nil
+	}
 	l := Line{Role: m.role, Name: m.name, Session: m.session, OccurredAt: at, Attributes: m.attributes}
 	if l.Attributes == nil {
 		l.Attributes = map[string]any{}
@@ -118,9 +125,6 @@ func (r *reading) message(m message) error {
 	}
 	if l.Role == "user" && l.Name == "" {
 		l.Name = r.Me
-	}
-	if m.id == "" {
-		m.id = r.idOf(m, at)
 	}
 	r.report.Messages++
 	l.Content = m.text
@@ -135,6 +139,15 @@ func (r *reading) message(m message) error {
 		}
 	}
 	return nil
+}
+
+// twice reports whether a message with this id came before. It keeps the beginnings of digests.
+func (r *reading) twice(id string) bool {
+	sum := sha256.Sum256([]byte(id))
+	key := [8]byte(sum[:8])
+	was := r.known[key]
+	r.known[key] = true
+	return was
 }
 
 // idOf returns an id for a message that has none: of what it says, and of how often it was said at that time. So the same

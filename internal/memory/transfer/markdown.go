@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"io"
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -30,6 +31,9 @@ func IsDocument(name string) bool {
 	return slices.Contains(endings, strings.ToLower(path.Ext(name))) && !strings.HasPrefix(name, "logseq/bak/") && !strings.Contains(name, "/logseq/bak/")
 }
 
+// IsTalk reports whether a text is of a format that has messages. As notes, who said what and when would be lost.
+func IsTalk(head string) bool { return isChat(head) || isTalk(head) || isMailText(head) }
+
 func isMarkdown(s *Source) bool { return slices.ContainsFunc(s.files, IsDocument) }
 
 func (t *markdown) index(r *reading) (pieces []piece, err error) {
@@ -37,6 +41,10 @@ func (t *markdown) index(r *reading) (pieces []piece, err error) {
 	for _, name := range r.source.files {
 		if !IsDocument(name) {
 			r.left("files of other kinds", 1)
+			continue
+		}
+		if r.Format == "" && IsTalk(r.source.head(name)) {
+			r.left("talks and mails among the notes: import each by itself", 1)
 			continue
 		}
 		d, err := t.document(r, name)
@@ -113,6 +121,7 @@ func (t *markdown) read(r *reading, p piece) error {
 const maxLinks = 500
 
 var (
+	pageLink  = regexp.MustCompile(`\]\((?:<([^<>\n]{1,500})>|([^()\s]{1,500}))(?:\s+"[^"\n]*")?\)`)
 	wikiLink  = regexp.MustCompile(`\[\[([^\[\]|#^\n]{1,200})(?:[#^|][^\[\]\n]*)?\]\]`)
 	inlineTag = regexp.MustCompile(`(?:^|[\s(])#([\pL\pN_/-]*[\pL_][\pL\pM\pN_/-]*)`)
 	fileDate  = regexp.MustCompile(`^(\d{4})[-_.]?(\d{2})[-_.]?(\d{2})(?:\D|$)`)
@@ -137,11 +146,25 @@ func Names(file string, aliases []string) (out []string) {
 
 // targetsOf returns the names of the files that a text links to.
 func targetsOf(text string) (out []string) {
-	for _, m := range wikiLink.FindAllStringSubmatch(text, maxLinks) {
-		target := folded(strings.TrimSpace(m[1]))
-		target = strings.TrimSuffix(target, ".md")
+	add := func(target string) {
+		target = strings.TrimSuffix(folded(strings.TrimSpace(target)), ".md")
 		if target != "" && !slices.Contains(out, target) {
 			out = append(out, target)
+		}
+	}
+	for _, m := range wikiLink.FindAllStringSubmatch(text, maxLinks) {
+		add(m[1])
+	}
+	for _, m := range pageLink.FindAllStringSubmatch(text, maxLinks) {
+		target, _, _ := strings.Cut(m[1]+m[2], "#")
+		if decoded, err := url.PathUnescape(target); err == nil {
+			target = decoded
+		}
+		if IsDocument(target) && !strings.Contains(target, "://") {
+			for target = strings.TrimPrefix(target, "./"); strings.HasPrefix(target, "../"); {
+				target = target[3:]
+			}
+			add(target)
 		}
 	}
 	return out

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +17,8 @@ import (
 type messages struct {
 	files []string
 	names names
+	owner string            // of Discord's own export, which has what one person wrote alone
+	chats map[string]string // in it, the titles by ids
 }
 
 // authored is a message, with the names that programs have for its author and its time.
@@ -34,7 +35,10 @@ type authored struct {
 	Date       json.RawMessage `json:"date"`
 	Created    json.RawMessage `json:"created_at"`
 	Content    json.RawMessage `json:"content"`
+	Contents   json.RawMessage `json:"contents"`
 	Text       json.RawMessage `json:"text"`
+	Body       json.RawMessage `json:"body"`
+	Forwarded  json.RawMessage `json:"forwardedMessage"`
 	Embeds     json.RawMessage `json:"embeds"`
 	Files      json.RawMessage `json:"attachments"`
 	Share      json.RawMessage `json:"share"`
@@ -58,18 +62,21 @@ type author struct {
 	Bot      bool            `json:"isBot"`
 }
 
+// discordSaid are the kinds of what somebody says: the answer of a program to a command has a number, or a name in newer exports.
+var discordSaid = []string{"", "Default", "Reply", "20", "ChatInputCommand", "23", "ContextMenuCommand"}
+
 // channel is where messages are from.
 type channel struct {
 	title   string
 	discord bool
 }
 
-// metaFile is a part of a chat in an export of Instagram or Messenger, which has many files.
-var metaFile = regexp.MustCompile(`^message_\d+\.json$`)
-
+// messageFiles returns the files of a source that have such messages: an export of Instagram, Messenger or DiscordChatExporter has many.
 func messageFiles(s *Source) (out []string) {
 	for _, name := range s.files {
-		if (len(s.files) == 1 || metaFile.MatchString(path.Base(name))) && isAuthored(firstMessage(s.head(name))) {
+		if path.Base(name) == "messages.json" && begins(s.head(name), '[', "ID", "Timestamp", "Contents") {
+			out = append(out, name)
+		} else if (len(s.files) == 1 || strings.EqualFold(path.Ext(name), ".json")) && isAuthored(firstMessage(s.head(name))) {
 			out = append(out, name)
 		}
 	}
@@ -124,7 +131,7 @@ func (m *authored) at(zone *time.Location) time.Time {
 
 // words returns what a message says.
 func (m *authored) words() string {
-	said := cmp.Or(contentOf(m.Content), contentOf(m.Text))
+	said := cmp.Or(contentOf(m.Content), contentOf(m.Text), contentOf(m.Body), contentOf(m.Contents))
 	if m.SenderName != "" {
 		var share struct {
 			Link string `json:"link"`
@@ -135,6 +142,9 @@ func (m *authored) words() string {
 	}
 	if said != "" && !m.by().Bot {
 		return said // an embed is of a link in it
+	}
+	if forwarded, ok := m.forwarded(); ok && said == "" {
+		return forwarded.words()
 	}
 	var embeds []embed
 	_ = json.Unmarshal(m.Embeds, &embeds)
@@ -148,10 +158,15 @@ func (m *authored) words() string {
 	return joined(parts, "\n")
 }
 
+// forwarded returns the message that a message of Discord passes on: it has no words of its own then.
+func (m *authored) forwarded() (of authored, ok bool) {
+	return of, len(m.Forwarded) > 0 && json.Unmarshal(m.Forwarded, &of) == nil && len(of.Forwarded) == 0
+}
+
 // message returns it as a line has it.
 func (t *messages) message(m *authored, zone *time.Location) message {
 	by := m.by()
-	out := message{id: scalar(m.ID), name: by.Name, at: m.at(zone), text: m.words(), attributes: map[string]any{}}
+	out := message{id: scalar(m.ID), name: cmp.Or(by.Name, t.owner), at: m.at(zone), text: m.words(), attributes: map[string]any{}}
 	if id := scalar(by.ID); id != "" {
 		out.name = t.names.of(id)
 	}
@@ -191,6 +206,24 @@ func (t *messages) each(r *reading, name string, do func(m *authored) error) (c 
 	}
 	defer func() { _ = in.Close() }()
 	s := newStream(in, name)
+	one := func() error {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		var m authored
+		if err := s.Decode(&m); err != nil {
+			return err
+		}
+		return do(&m)
+	}
+	if strings.HasPrefix(strings.TrimSpace(r.source.head(name)), "[") {
+		c.title = strings.TrimPrefix(path.Base(path.Dir(name)), "c")
+		c.title = cmp.Or(t.chats[c.title], c.title)
+		if err := s.elements(one); err != nil {
+			return c, err
+		}
+		return c, s.end()
+	}
 	err = s.members(func(member string) error {
 		var raw json.RawMessage
 		switch member {
@@ -206,16 +239,7 @@ func (t *messages) each(r *reading, name string, do func(m *authored) error) (c 
 			c.title = cmp.Or(of.Name, repaired(scalar(raw)), c.title)
 			return nil
 		case "messages":
-			return s.elements(func() error {
-				if err := r.ctx.Err(); err != nil {
-					return err
-				}
-				var m authored
-				if err := s.Decode(&m); err != nil {
-					return err
-				}
-				return do(&m)
-			})
+			return s.elements(one)
 		}
 		return s.skip()
 	})
@@ -228,8 +252,31 @@ func (t *messages) each(r *reading, name string, do func(m *authored) error) (c 
 	return c, s.end()
 }
 
+// readOwner reads whose export of Discord it is, and the titles of its chats.
+func (t *messages) readOwner(r *reading) error {
+	if len(t.files) == 0 || path.Base(t.files[0]) != "messages.json" {
+		return nil
+	}
+	user, err := decodeFile[struct {
+		Name   string `json:"username"`
+		Called string `json:"global_name"`
+	}](r, r.source.find("user.json"))
+	if err != nil {
+		return err
+	}
+	t.owner = cmp.Or(user.Called, user.Name)
+	if index := path.Join(path.Dir(path.Dir(t.files[0])), "index.json"); slices.Contains(r.source.files, index) {
+		t.chats, err = decodeFile[map[string]string](r, index)
+	}
+	return err
+}
+
 func (t *messages) index(r *reading) (pieces []piece, err error) {
 	t.files, t.names = messageFiles(r.source), newNames()
+	r.several = len(t.files) > 1
+	if err := t.readOwner(r); err != nil {
+		return nil, err
+	}
 	for i, name := range t.files {
 		p := piece{file: i, to: -1}
 		_, err := t.each(r, name, func(m *authored) error {
@@ -259,7 +306,7 @@ func (t *messages) read(r *reading, p piece) error {
 	}
 	said := all[:0]
 	for i, m := range all {
-		if c.discord && kinds[i] != "" && kinds[i] != "Default" && kinds[i] != "Reply" {
+		if c.discord && !slices.Contains(discordSaid, kinds[i]) {
 			r.left("notices of the program", 1)
 			continue
 		}

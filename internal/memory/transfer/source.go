@@ -107,22 +107,51 @@ func (s *Source) openZip(f *os.File) error {
 	if err != nil {
 		return fault.Wrap(err, fault.Invalid, "%s is a zip that is damaged or cut off; export it again", s.name)
 	}
-	if len(r.File) > maxFiles {
+	s.zip = map[string]*zip.File{}
+	if err := s.list(r, true); err != nil {
+		return err
+	}
+	slices.Sort(s.files)
+	return nil
+}
+
+// list adds the files of a zip. One that has zips alone, as Notion exports, is a wrapping of them.
+func (s *Source) list(r *zip.Reader, outer bool) error {
+	if len(r.File)+len(s.files) > maxFiles {
 		return fault.New(fault.TooLarge, "%s has more than %d files", s.name, maxFiles)
 	}
-	s.zip = map[string]*zip.File{}
+	wrapping := outer && len(r.File) > 0 && !slices.ContainsFunc(r.File, func(f *zip.File) bool { return !strings.EqualFold(path.Ext(f.Name), ".zip") })
 	for _, file := range r.File {
 		switch {
 		case strings.HasSuffix(file.Name, "/"), hidden(file.Name):
 		case !fs.ValidPath(file.Name) || strings.Contains(file.Name, `\`) || !file.Mode().IsRegular() || s.zip[file.Name] != nil:
 			s.strange++
+		case wrapping:
+			if err := s.openInner(file); err != nil {
+				return err
+			}
 		default:
 			s.zip[file.Name] = file
 			s.files = append(s.files, file.Name)
 		}
 	}
-	slices.Sort(s.files)
 	return nil
+}
+
+// openInner adds the files of a zip in the zip.
+func (s *Source) openInner(file *zip.File) error {
+	s.zip[file.Name] = file
+	defer delete(s.zip, file.Name)
+	at, err := s.unpack(file.Name, nil)
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, at)
+	r, err := zip.NewReader(at, at.size)
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
+		return fault.Wrap(err, fault.Invalid, "%s in the zip is damaged or cut off; export it again", file.Name)
+	}
+	return s.list(r, false)
 }
 
 // hidden reports whether a file is one that programs keep for themselves.
@@ -316,11 +345,16 @@ func (s *Source) open(name string) (text, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.unpack(name, code)
+	out, err := s.unpack(name, code)
+	if err != nil {
+		return nil, err
+	}
+	s.ready[name] = out.Name()
+	return out, nil
 }
 
 // unpack writes a file as UTF-8 beside the system's temporary files, under a name of its own.
-func (s *Source) unpack(name string, code encoding.Encoding) (text, error) {
+func (s *Source) unpack(name string, code encoding.Encoding) (*unpacked, error) {
 	from, err := s.raw(name)
 	if err != nil {
 		return nil, err
@@ -339,13 +373,44 @@ func (s *Source) unpack(name string, code encoding.Encoding) (text, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = io.Copy(out, in); err != nil {
+	size, err := io.Copy(out, in)
+	if err != nil {
 		_ = out.Close()
 		return nil, err
 	}
-	s.ready[name] = out.Name()
+	return &unpacked{out, size}, nil
+}
+
+// unpacked is a file that was unpacked.
+type unpacked struct {
+	*os.File
+
+	size int64
+}
+
+// bytes opens a file as it is, in any encoding.
+func (s *Source) bytes(name string) (text, error) {
+	if at := s.ready[rawMark+name]; at != "" {
+		return os.Open(at)
+	}
+	from, err := s.raw(name)
+	if err != nil {
+		return nil, err
+	}
+	if at, ok := from.(text); ok {
+		return at, nil
+	}
+	_ = from.Close()
+	out, err := s.unpack(name, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.ready[rawMark+name] = out.Name()
 	return out, nil
 }
+
+// rawMark precedes the names of files that were unpacked as they are.
+const rawMark = "\x00"
 
 // encodingOf returns the encoding that the beginning of a file shows; nil: UTF-8, or one that shows nothing.
 func encodingOf(start []byte) encoding.Encoding {

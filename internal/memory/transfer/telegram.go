@@ -3,6 +3,7 @@ package transfer
 import (
 	"cmp"
 	"encoding/json"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -10,10 +11,12 @@ import (
 
 // telegram reads the result.json of Telegram's desktop program: one chat, or all chats. A day of a chat is a session.
 type telegram struct {
-	file  string
-	chats []string
+	chats []telegramChat
 	names names
 }
+
+// telegramChat is a chat with the file that it is in.
+type telegramChat struct{ title, file string }
 
 type telegramMessage struct {
 	ID       int64           `json:"id"`
@@ -41,36 +44,54 @@ type telegramMessage struct {
 	Poll *struct {
 		Question json.RawMessage `json:"question"`
 	} `json:"poll"`
+	List *struct {
+		Title json.RawMessage `json:"title"`
+		Items []struct {
+			Text json.RawMessage `json:"text"`
+		} `json:"answers"`
+	} `json:"todo_list"`
 }
 
-func telegramFile(s *Source) string {
-	if len(s.files) == 1 && s.zip == nil {
-		return s.files[0]
+func telegramFiles(s *Source) (out []string) {
+	for _, name := range s.files {
+		if path.Base(name) == "result.json" || len(s.files) == 1 && s.zip == nil {
+			head := s.head(name)
+			if begins(head, '{', "name", "type", "messages") && strings.Contains(head, `"date"`) || begins(head, '{', "about", "chats") {
+				out = append(out, name)
+			}
+		}
 	}
-	return s.find("result.json")
+	return out
 }
 
-func isTelegram(s *Source) bool {
-	name := telegramFile(s)
-	if name == "" {
-		return false
-	}
-	head := s.head(name)
-	return begins(head, '{', "name", "type", "messages") && strings.Contains(head, `"date"`) || begins(head, '{', "about", "chats")
-}
+func isTelegram(s *Source) bool { return len(telegramFiles(s)) > 0 }
 
 func (t *telegram) index(r *reading) (pieces []piece, err error) {
-	t.file, t.names = telegramFile(r.source), newNames()
-	in, err := r.part(t.file, 0, -1)
+	t.names = newNames()
+	files := telegramFiles(r.source)
+	if len(files) == 0 {
+		files = r.source.files[:1]
+	}
+	r.several = len(files) > 1
+	for _, file := range files {
+		if err := t.file(r, file, &pieces); err != nil {
+			return nil, err
+		}
+	}
+	return pieces, nil
+}
+
+func (t *telegram) file(r *reading, name string, pieces *[]piece) error {
+	in, err := r.part(name, 0, -1)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = in.Close() }()
-	s := newStream(in, t.file)
-	if err := t.chat(r, s, &pieces); err != nil {
-		return nil, err
+	s := newStream(in, name)
+	if err := t.chat(r, s, pieces); err != nil {
+		return err
 	}
-	return pieces, s.end()
+	return s.end()
 }
 
 // chat lists the days of a chat, or of all chats below.
@@ -90,7 +111,7 @@ func (t *telegram) chat(r *reading, s *stream, pieces *[]piece) error {
 		case "list":
 			return s.elements(func() error { return t.chat(r, s, pieces) })
 		case "messages":
-			t.chats = append(t.chats, sessionOf(name, id, time.Time{}))
+			t.chats = append(t.chats, telegramChat{sessionOf(name, id, time.Time{}), s.name})
 			return t.days(r, s, pieces)
 		}
 		return s.skip()
@@ -124,12 +145,13 @@ func (t *telegram) days(r *reading, s *stream, pieces *[]piece) error {
 }
 
 func (t *telegram) read(r *reading, p piece) error {
-	in, err := r.part(t.file, p.from, p.to)
+	chat := t.chats[p.file]
+	in, err := r.part(chat.file, p.from, p.to)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	s := newStream(wrapped(in), t.file)
+	s := newStream(wrapped(in), chat.file)
 	return s.elements(func() error {
 		var m telegramMessage
 		if err := s.Decode(&m); err != nil {
@@ -141,8 +163,8 @@ func (t *telegram) read(r *reading, p piece) error {
 		}
 		at := m.at()
 		out := message{
-			id: t.chats[p.file] + ":" + strconv.FormatInt(m.ID, 10), name: t.names.of(m.FromID), at: at, text: m.words(),
-			session: headOf(t.chats[p.file], 180) + " " + at.Format(time.DateOnly), attributes: map[string]any{},
+			id: chat.title + ":" + strconv.FormatInt(m.ID, 10), name: t.names.of(m.FromID), at: at, text: m.words(),
+			session: headOf(chat.title, 180) + " " + at.Format(time.DateOnly), attributes: map[string]any{},
 		}
 		if m.Forward != "" {
 			out.attributes["forwarded_from"] = label(m.Forward)
@@ -168,13 +190,20 @@ func (m *telegramMessage) at() time.Time {
 	return at
 }
 
-// words returns what a message says. A text is a string, or a list of strings and of parts with a format.
+// words returns what a message says. A text is a string, an object with one, or a list of strings and of parts with a format.
 func (m *telegramMessage) words() string {
 	if said := telegramText(m.Text); said != "" {
 		return said
 	}
 	if m.Poll != nil {
 		return telegramText(m.Poll.Question)
+	}
+	if m.List != nil {
+		lines := []string{telegramText(m.List.Title)}
+		for _, item := range m.List.Items {
+			lines = append(lines, telegramText(item.Text))
+		}
+		return joined(lines, "\n- ")
 	}
 	place := joined([]string{m.Place, m.Address}, ", ")
 	if place == "" && m.Location != nil {
@@ -189,7 +218,9 @@ func telegramText(raw json.RawMessage) string {
 		return text
 	}
 	var parts []json.RawMessage
-	_ = json.Unmarshal(raw, &parts)
+	if json.Unmarshal(raw, &parts) != nil {
+		parts = []json.RawMessage{raw}
+	}
 	var out strings.Builder
 	for _, raw := range parts {
 		var part struct {

@@ -54,6 +54,7 @@ func formats() []format {
 		{"slack", "an export of a Slack workspace (zip or folder)", isSlack, func() translator { return &slack{} }},
 		{"chatgpt", "ChatGPT's conversations.json, or the zip with it", isChatGPT, func() translator { return &chatGPT{} }},
 		{"claude", "Claude's conversations.json, or the zip with it", isClaude, func() translator { return &claude{} }},
+		{"gemini", "what Google Takeout exports of Gemini, as JSON", isGemini, func() translator { return &gemini{} }},
 		{"telegram", "Telegram's result.json, or the folder with it", isTelegram, func() translator { return &telegram{} }},
 		{"messages", "a JSON file of messages with an author and a time: Instagram, Messenger, Discord", isMessages, func() translator { return &messages{} }},
 		{"memoryos", "the folder of a user of MemoryOS, or its short_term.json", isMemoryOS, func() translator { return &memoryOS{} }},
@@ -62,6 +63,8 @@ func formats() []format {
 		{"mem0", "a JSON file of memories of mem0", isMem0, func() translator { return &mem0{} }},
 		{"jsonl", "lines of JSON, or a JSON list, of messages or notes", isLines, func() translator { return &lines{} }},
 		{"whatsapp", "a chat that WhatsApp exported (text or zip)", isWhatsApp, func() translator { return &whatsApp{} }},
+		{"mail", "a mail (.eml), a mailbox (mbox), or a folder of them", isMail, func() translator { return &post{} }},
+		{"transcript", "a talk in text: lines with names, captions of a meeting, what imessage-exporter writes", isTranscript, func() translator { return &transcript{} }},
 		{"markdown", "Markdown and text: a file, a folder, a vault of Obsidian or Logseq", isMarkdown, func() translator { return &markdown{} }},
 	}
 }
@@ -115,6 +118,9 @@ type reading struct {
 	seen   map[string]int
 	seenAt string
 	round  int
+
+	several bool // files, which may have the same message
+	known   map[[8]byte]bool
 }
 
 // Read passes the lines of a source to yield, and returns what it understood. An error of yield ends it.
@@ -127,7 +133,7 @@ func Read(ctx context.Context, s *Source, o Options, yield func(Line) error) (Re
 		o.Zone = time.UTC
 	}
 	o.Now = cmp.Or(o.Now, time.Now())
-	r := &reading{Options: o, ctx: ctx, source: s, yield: yield, seen: map[string]int{}}
+	r := &reading{Options: o, ctx: ctx, source: s, yield: yield, seen: map[string]int{}, known: map[[8]byte]bool{}}
 	r.report = Report{Format: f.name, What: f.what, Left: map[string]int{}, people: map[string]int{}}
 	t := f.open()
 	foreign := func() error {
@@ -150,6 +156,9 @@ func Read(ctx context.Context, s *Source, o Options, yield func(Line) error) (Re
 	for _, p := range pieces {
 		if err := ctx.Err(); err != nil {
 			return Report{}, err
+		}
+		if r.several { // what another file has is the same message
+			r.seenAt = ""
 		}
 		if err := t.read(r, p); err != nil {
 			return Report{}, err
