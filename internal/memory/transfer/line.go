@@ -282,13 +282,13 @@ func label(text string) string {
 func Pieces(text string, size int) []string {
 	var out []string
 	for text != "" {
-		if utf8.RuneCountInString(text) <= size {
-			return append(out, text)
-		}
 		end := 0 // in bytes
 		for range size {
 			_, n := utf8.DecodeRuneInString(text[end:])
 			end += n
+		}
+		if end == len(text) {
+			return append(out, text)
 		}
 		for _, sep := range []string{"\n\n", "\n", " "} {
 			if i := strings.LastIndex(text[:end], sep); i > 0 {

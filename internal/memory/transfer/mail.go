@@ -20,13 +20,18 @@ import (
 
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/transform"
+
+	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
 // post reads mail: a message (.eml), a mailbox (mbox), or a folder of them. A thread is a session.
 type post struct{ files []string }
 
-// maxParts bounds how deep the parts of a mail are read.
-const maxParts = 8
+const (
+	maxDepth = 8         // of the parts of a mail
+	maxParts = 1_000     // that are read
+	maxMails = 2_000_000 // of a source
+)
 
 var (
 	mailEndings = []string{".eml", ".mbox", ".mbx"}
@@ -115,6 +120,8 @@ func (t *post) mails(r *reading, file int) (pieces []piece, err error) {
 		switch {
 		case r.ctx.Err() != nil:
 			return nil, r.ctx.Err()
+		case len(pieces) > maxMails:
+			return nil, fault.New(fault.TooLarge, "%s has more than %d mails; split it", t.files[file], maxMails)
 		case errors.Is(err, io.EOF):
 			return append(pieces, piece{0, file, from, at}), nil
 		case err != nil && !long:
@@ -173,7 +180,7 @@ func (t *post) read(r *reading, p piece) error {
 	if len(body.files) > 0 {
 		out.attributes["files"] = body.files
 	}
-	text, quoted := unquoted(cmp.Or(plain(strings.ReplaceAll(body.plain, "\n>From ", "\nFrom ")), textOf(body.page)))
+	text, quoted := unquoted(cmp.Or(plain(strings.ReplaceAll(body.plain.String(), "\n>From ", "\nFrom ")), textOf(body.page.String())))
 	if quoted > 0 {
 		r.left("lines that mails quote of others", quoted)
 	}
@@ -183,8 +190,9 @@ func (t *post) read(r *reading, p piece) error {
 
 // content is what a mail says, as text and as a page, and the names of its files.
 type content struct {
-	plain, page string
+	plain, page strings.Builder
 	files       []string
+	parts       int
 }
 
 func (c *content) read(kind, coding, disposition string, in io.Reader, depth int) {
@@ -195,10 +203,10 @@ func (c *content) read(kind, coding, disposition string, in io.Reader, depth int
 	how, given, _ := mime.ParseMediaType(disposition)
 	name := cmp.Or(given["filename"], of["name"])
 	switch {
-	case strings.HasPrefix(media, "multipart/") && depth < maxParts:
+	case strings.HasPrefix(media, "multipart/") && depth < maxDepth:
 		for parts := multipart.NewReader(in, of["boundary"]); ; {
 			part, err := parts.NextRawPart()
-			if err != nil {
+			if c.parts++; err != nil || c.parts > maxParts {
 				return
 			}
 			c.read(cmp.Or(part.Header.Get("Content-Type"), "text/plain"), part.Header.Get("Content-Transfer-Encoding"), part.Header.Get("Content-Disposition"), part, depth+1)
@@ -217,9 +225,9 @@ func (c *content) read(kind, coding, disposition string, in io.Reader, depth int
 	}
 	raw, _ := io.ReadAll(decoded(cmp.Or(of["charset"], "utf-8"), in))
 	if media == "text/html" {
-		c.page += string(raw)
+		c.page.Write(raw)
 	} else {
-		c.plain += string(raw)
+		c.plain.Write(raw)
 	}
 }
 

@@ -28,6 +28,7 @@ const (
 	maxUnpacked = 4 << 30  // bytes of a file in a zip
 	bombSize    = 64 << 20 // a file in a zip that unpacks to more is refused if it is packed more densely than bombRatio
 	bombRatio   = 200
+	maxInner    = 100      // zips in a zip
 	sniffed     = 64 << 10 // bytes of a file by which its format is recognized
 )
 
@@ -142,6 +143,9 @@ func (s *Source) list(r *zip.Reader, outer bool) error {
 func (s *Source) openInner(file *zip.File) error {
 	s.zip[file.Name] = file
 	defer delete(s.zip, file.Name)
+	if size := file.UncompressedSize64; size > 2*file.CompressedSize64+1<<20 || len(s.closers) > maxInner { // zips are packed already
+		return fault.New(fault.TooLarge, "%s unpacks to far more than it should; it is not an export", file.Name)
+	}
 	at, err := s.unpack(file.Name, nil)
 	if err != nil {
 		return err

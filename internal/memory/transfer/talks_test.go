@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
@@ -216,6 +217,34 @@ func TestSeveralExports(t *testing.T) {
 		out, r, err := translate(t, source, Options{})
 		if err != nil || r.Messages != want.messages || r.Left["messages that are there twice"] != want.twice {
 			t.Errorf("%v\n%s%+v", err, out, r)
+		}
+	}
+}
+
+// What hostile sources have many of (lines of a message, parts of a mail, zips in a zip) costs what it is long, or is refused.
+func TestHostileTalks(t *testing.T) {
+	t.Parallel()
+	many := strings.Repeat("a\n", 1<<20)
+	for name, text := range map[string]string{
+		"chat.txt": "13/3/26, 09:00 - Nora: Hi\n" + many,
+		"talk.txt": "Nora: I fire.\nIda: Which glaze?\nNora: Celadon.\n" + many,
+		"one.eml": "From: Nora <nora@example.com>\nDate: Sun, 1 Mar 2026 10:00:00 +0100\nContent-Type: multipart/mixed; boundary=b\n\n" +
+			strings.Repeat("--b\nContent-Type: text/plain\n\na\n", 1<<15) + "--b--\n",
+	} {
+		s := must.Get(Open(put(t, name, []byte(text))))(t)
+		long := 0
+		if _, err := Read(t.Context(), s, Options{Now: now}, func(l Line) error { long += len(l.Content); return nil }); err != nil || long == 0 {
+			t.Errorf("%s: %d, %v", name, long, err)
+		}
+		s.Close()
+	}
+	var zips []string
+	for i := range maxInner + 1 {
+		zips = append(zips, fmt.Sprintf("%d.zip", i), string(must.Get(os.ReadFile(packed(t, fmt.Sprintf("%d.md", i), "x")))(t)))
+	}
+	for name, source := range map[string]string{"many": packed(t, zips...), "packed": packed(t, "a.zip", "PK\x03\x04"+strings.Repeat("x", 4<<20))} {
+		if _, _, err := translate(t, source, Options{}); fault.CodeOf(err) != fault.TooLarge {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

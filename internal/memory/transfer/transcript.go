@@ -20,9 +20,15 @@ type transcript struct{ files []string }
 
 // turn is what one of a talk says until another one does.
 type turn struct {
-	name, text string
-	at         time.Time
+	name  string
+	lines []string
+	at    time.Time
 }
+
+func (t *turn) text() string { return strings.Join(t.lines, "\n") }
+
+// maxTalk bounds a text that is read in one piece, in bytes.
+const maxTalk = 16 << 20
 
 const (
 	clockText = `[\[(]?\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp][Mm])?[\])]?`
@@ -61,7 +67,7 @@ func isTalk(head string) bool {
 	}
 	for _, t := range turns {
 		names[cmp.Or(roleNames[strings.ToLower(t.name)], t.name)]++
-		said := strings.TrimSpace(t.text)
+		said := strings.TrimSpace(t.text())
 		lines += 1 + strings.Count(said, "\n")
 		if sentenceEnd.MatchString(said) {
 			ended++
@@ -125,12 +131,12 @@ func turnsOf(text string, zone *time.Location) ([]turn, int) {
 		}
 		switch n := len(out); {
 		case name != "" && captions && n > 0 && out[n-1].name == name:
-			out[n-1].text += "\n" + said
+			out[n-1].lines = append(out[n-1].lines, said)
 		case name != "" && (title == "" || layout == spokenLayout):
-			out = append(out, turn{name: name, text: said})
+			out = append(out, turn{name: name, lines: []string{said}})
 		case clockLine.MatchString(line): // how long the talk lasts by then
 		case n > 0:
-			out[n-1].text += "\n" + line
+			out[n-1].lines = append(out[n-1].lines, line)
 		case line == "---" && title == "":
 			return nil, noLayout // front matter
 		case strings.TrimSpace(line) != "":
@@ -140,7 +146,7 @@ func turnsOf(text string, zone *time.Location) ([]turn, int) {
 		}
 	}
 	if title != "" && len(out) > 0 {
-		out = slices.Insert(out, 0, turn{text: title})
+		out = slices.Insert(out, 0, turn{lines: []string{title}})
 	}
 	if captions && len(out) > 0 {
 		layout = markedLayout
@@ -179,7 +185,7 @@ func sentTurns(lines []string, zone *time.Location) (out []turn) {
 				i++
 			}
 		} else if !strings.HasPrefix(lines[i], "    ") {
-			last.text += lines[i] + "\n"
+			last.lines = append(last.lines, lines[i])
 		}
 	}
 	return out
@@ -198,14 +204,14 @@ func (t *transcript) index(r *reading) (pieces []piece, err error) {
 
 func (t *transcript) read(r *reading, p piece) error {
 	name := t.files[p.file]
-	in, err := r.part(name, 0, maxElement+1)
+	in, err := r.part(name, 0, maxTalk+1)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
 	raw, err := io.ReadAll(in)
-	if err == nil && len(raw) > maxElement {
-		err = fault.New(fault.TooLarge, "%s has more than %d MiB; split it", name, maxElement>>20)
+	if err == nil && len(raw) > maxTalk {
+		err = fault.New(fault.TooLarge, "%s has more than %d MiB; split it", name, maxTalk>>20)
 	}
 	if err != nil {
 		return err
@@ -220,12 +226,12 @@ func (t *transcript) read(r *reading, p piece) error {
 	day, _ := dateOfName(name, r.Now, r.Zone)
 	for _, said := range turns {
 		if said.name == "" {
-			if err := r.note(Line{Content: strings.TrimSpace(said.text), Attributes: map[string]any{AttrSource: r.report.Format}}, day); err != nil {
+			if err := r.note(Line{Content: strings.TrimSpace(said.text()), Attributes: map[string]any{AttrSource: r.report.Format}}, day); err != nil {
 				return err
 			}
 			continue
 		}
-		m := message{name: said.name, text: said.text, at: said.at, session: stem(path.Base(name))}
+		m := message{name: said.name, text: said.text(), at: said.at, session: stem(path.Base(name))}
 		if m.at.IsZero() {
 			m.at = day
 		} else {

@@ -224,32 +224,36 @@ func (t *chat) lines(r *reading, p piece, each func(line string, from int64, who
 
 func (t *chat) read(r *reading, p piece) error {
 	var m *message
+	var text strings.Builder
 	flush := func() error {
 		if m == nil {
 			return nil
 		}
 		done := *m
+		done.text = text.String()
 		m = nil
+		text.Reset()
 		return t.pass(r, done)
 	}
 	err := t.lines(r, p, func(line string, _ int64, whole bool) error {
 		h, ok := t.head(line, whole)
 		if !ok {
-			if m != nil && len(m.text) < maxElement {
-				m.text += line
+			if m != nil && text.Len() < maxElement {
+				text.WriteString(line)
 			}
 			return nil
 		}
 		if err := flush(); err != nil {
 			return err
 		}
-		author, text, said := splitAuthor(h.rest)
+		author, first, said := splitAuthor(h.rest)
 		if !said || t.authors[author] == 0 && len(t.authors) < maxPeople {
 			r.left("notices of the program", 1)
 			return nil
 		}
 		at := t.dates.at(h, r.Zone)
-		m = &message{name: author, at: at, text: text + "\n", session: headOf(t.title, 180) + " " + at.Format(time.DateOnly)}
+		text.WriteString(first + "\n")
+		m = &message{name: author, at: at, session: headOf(t.title, 180) + " " + at.Format(time.DateOnly)}
 		return nil
 	})
 	if err != nil {
