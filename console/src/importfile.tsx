@@ -13,10 +13,12 @@ type Dates = keyof typeof writings
 const ways = {
   ChatGPT: 'Settings, Data controls, Export data. A mail brings a link to a zip: take it whole.',
   Claude: 'Settings, Privacy, Export data, on the web or in the desktop program. A mail brings a link to a zip, which ends after a day.',
-  WhatsApp: 'One chat at a time. Android: open it, ⋮, More, Export chat. iPhone: its name, Export Chat. Without media it takes more messages.',
+  Gemini: 'takeout.google.com: My Activity, in it only Gemini Apps, as JSON. A mail brings a link to a zip.',
+  WhatsApp: 'Android: open a chat, ⋮, More, Export chat. iPhone: its name, Export Chat. Without media it takes more messages. Several chats come as a zip.',
   Slack: 'An owner of the workspace exports: Settings, Workspace settings, Import/Export Data.',
   Telegram: 'In the desktop program: ⋮, Export chat history in a chat, or Settings, Advanced, Export Telegram data. Choose Machine-readable JSON.',
-  'Obsidian, Logseq': 'The folder of the vault or graph, as a zip.',
+  Mail: 'A mail (.eml) or a mailbox (.mbox), as Thunderbird, Apple Mail and takeout.google.com export.',
+  'Obsidian, Logseq, Notion': 'The folder of the vault or graph, as a zip; of Notion: Export, Markdown & CSV.',
 } as const
 /** A document is no history: its text is kept as passages. */
 const isDocument = (of: File) => /\.(pdf|docx|html?|csv)$/i.test(of.name)
@@ -69,7 +71,7 @@ export function ImportFile({ to, close, done }: { to: string; close: () => void;
   return (
     <form onSubmit={e => void submit(e)}>
       <div class="drop" onDragOver={e => e.preventDefault()} onDrop={drop}>
-        <Field label="File" hint="Drop it here, or choose it: an export of ChatGPT, Claude, WhatsApp, Slack or Telegram, Markdown, mem0, MemoryBank, MemoryOS, Letta, or lines of JSON; or a document: PDF, Word, HTML, CSV. A folder comes as a zip.">
+        <Field label="File" hint="Drop it here, or choose it: an export of ChatGPT, Claude, Gemini, WhatsApp, Slack or Telegram, mail, a transcript, Markdown, mem0, MemoryBank, MemoryOS, Letta, or lines of JSON; or a document: PDF, Word, HTML, CSV. A folder comes as a zip.">
           {id => <input id={id} type="file" disabled={busy} onChange={e => look(e.currentTarget.files?.[0])} />}
         </Field>
       </div>
