@@ -48,6 +48,7 @@ var statuses = map[fault.Code]int{
 	fault.Internal:         http.StatusInternalServerError,
 	fault.ModelFailed:      http.StatusBadGateway,
 	fault.Unavailable:      http.StatusServiceUnavailable,
+	fault.Misconfigured:    http.StatusServiceUnavailable,
 	fault.Timeout:          http.StatusGatewayTimeout,
 	fault.StorageFull:      http.StatusInsufficientStorage,
 }
@@ -156,7 +157,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 			p.Status = http.StatusNotFound // as OpenAI does
 		}
 		answer, media = newOpenAIError(f, p.Status), mediaJSON
-		if errors.Is(f, chat.ErrNoModel) {
+		if f.Code == fault.Misconfigured {
 			c.Header("X-Should-Retry", "false") // which OpenAI's clients obey: trying again is in vain
 		}
 	case errorsMem0:
@@ -170,7 +171,8 @@ func (s *Server) fail(c *gin.Context, err error) {
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", s.challenge(c))
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		if f.Code != fault.QuotaExceeded || f.RetryAfter > 0 { // a full quota does not empty by itself
+		lasting := f.Code == fault.QuotaExceeded || f.Code == fault.Misconfigured // a full quota does not empty by itself
+		if !lasting || f.RetryAfter > 0 {
 			h.Set("Retry-After", retryAfter(f.RetryAfter))
 		}
 	}

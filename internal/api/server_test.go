@@ -67,6 +67,7 @@ func TestFailures(t *testing.T) {
 		"unauthenticated": {fault.New(fault.Unauthenticated, "no"), 401, "WWW-Authenticate", `Bearer realm="slipbox"`, ""},
 		"rate":            {&fault.Error{Code: fault.RateLimited, RetryAfter: 1500 * time.Millisecond}, 429, "Retry-After", "2", ""},
 		"unavailable":     {fault.New(fault.Unavailable, "draining"), 503, "Retry-After", "1", "draining"},
+		"misconfigured":   {fault.New(fault.Misconfigured, "no key"), 503, "Retry-After", "", "no key"},
 		"quota":           {fault.New(fault.QuotaExceeded, "full"), 429, "Retry-After", "", ""},
 	}
 	for name, tt := range tests {

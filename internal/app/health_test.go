@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/test/must"
@@ -97,7 +98,7 @@ func TestReadinessSaysThatAModelFails(t *testing.T) {
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
 	for range 2 {
 		said := g.call(http.StatusServiceUnavailable, http.MethodPost, "/v1/collections/c/chat", object{"message": "Hi"})
-		if detail := said["detail"].(string); !strings.Contains(detail, "does not accept the key (401)") {
+		if detail := said["detail"].(string); said["code"] != string(fault.Misconfigured) || !strings.Contains(detail, "does not accept the key (401)") {
 			t.Errorf("the chat says %q", detail)
 		}
 	}

@@ -53,7 +53,7 @@ func Budgets() map[string]int {
 		"internal/store":                            7984,
 		"internal/store/sqlite":                     5886,
 		"internal/store/postgres":                   6343,
-		"internal/llm":                              5284,
+		"internal/llm":                              5337,
 		"internal/analyst":                          1842,
 		"internal/redis":                            1200,
 		"internal/cache":                            790,

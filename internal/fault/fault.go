@@ -38,6 +38,7 @@ const (
 	Internal         Code = "internal"           // 500: a bug or failure of the server
 	ModelFailed      Code = "model_failed"       // 502: the model or embedder failed or answered with something unusable
 	Unavailable      Code = "unavailable"        // 503: not ready, overloaded, draining
+	Misconfigured    Code = "misconfigured"      // 503: a setting is missing or refused, such as the model's key; waiting does not help
 	StorageFull      Code = "storage_full"       // 507: no space left
 	Timeout          Code = "timeout"            // 504: a time limit of the server passed
 	Unsupported      Code = "unsupported_media"  // 415: content type not accepted
@@ -49,7 +50,7 @@ func Codes() []Code {
 	return []Code{
 		Malformed, Unauthenticated, Forbidden, NotFound, Conflict, Exists, Ambiguous, HasForks,
 		IdempotencyReuse, RevisionGone, Precondition, TooLarge, Invalid, RateLimited, QuotaExceeded, Internal,
-		ModelFailed, Unavailable, StorageFull, Timeout, Unsupported, NotAllowed,
+		ModelFailed, Unavailable, Misconfigured, StorageFull, Timeout, Unsupported, NotAllowed,
 	}
 }
 

@@ -104,7 +104,7 @@ func TestTalkFails(t *testing.T) {
 	}{
 		"down":            {llmtest.Status(http.StatusInternalServerError, 0), nil, fault.Unavailable},
 		"slow down":       {llmtest.Status(http.StatusTooManyRequests, time.Minute), nil, fault.Unavailable},
-		"other key":       {llmtest.StatusText(http.StatusUnauthorized, "bad key sk-secret"), nil, fault.Unavailable},
+		"other key":       {llmtest.StatusText(http.StatusUnauthorized, "bad key sk-secret"), nil, fault.Misconfigured},
 		"hangs":           {llmtest.Hang(), func(c *llm.Config) { c.Timeout, c.MaxTries = 30*time.Millisecond, 1 }, fault.Timeout},
 		"refuses":         {llmtest.StatusText(http.StatusBadRequest, "no such tool"), nil, fault.ModelFailed},
 		"keeps breaking":  {llmtest.Reset(), nil, fault.Unavailable},

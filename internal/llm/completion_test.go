@@ -405,8 +405,6 @@ func TestTransportFaults_C074(t *testing.T) {
 		"429":   {llmtest.Status(429, 0), fault.Unavailable, "slow down", 3},
 		"500":   {llmtest.StatusText(500, "key "+secret+" crashed"), fault.Unavailable, "failed (500)", 3},
 		"reset": {llmtest.Reset(), fault.Unavailable, "broke", 3},
-		"401":   {llmtest.StatusText(401, "Incorrect API key provided: "+secret), fault.Unavailable, "does not accept the key", 1},
-		"404":   {llmtest.StatusText(404, "model not found"), fault.Unavailable, "does not know the model", 1},
 		"400":   {llmtest.StatusText(400, "context length exceeded"), fault.ModelFailed, "refused the request", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -426,6 +424,55 @@ func TestTransportFaults_C074(t *testing.T) {
 			}
 			if a.Calls != tc.calls || f.srv.Calls("analyze") != tc.calls || len(a.JSON) != 0 {
 				t.Errorf("%d calls, %d requests, answer %s", a.Calls, f.srv.Calls("analyze"), a.JSON)
+			}
+		})
+	}
+}
+
+// What no waiting heals has a code of its own, also while the breaker is open, and the log names the setting: the key of an endpoint is
+// refused, its account is not paid, it does not know the model. Some endpoints say it with another status.
+func TestMisconfigured(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reply         llmtest.Reply
+		says, setting string
+	}{
+		"401":        {llmtest.StatusText(401, "Incorrect API key provided: "+secret), "does not accept the key (401)", "API_KEY"},
+		"403":        {llmtest.StatusText(403, "no access"), "does not accept the key (403)", "API_KEY"},
+		"400 Gemini": {llmtest.StatusCode(400, "API_KEY_INVALID", "API key not valid."), "does not accept the key (401)", "API_KEY"},
+		"402":        {llmtest.StatusText(402, "Insufficient Balance"), "to be paid (402)", "API_KEY"},
+		"429 OpenAI": {llmtest.StatusCode(429, "insufficient_quota", "You exceeded your current quota."), "to be paid (402)", "API_KEY"},
+		"404":        {llmtest.StatusText(404, "model not found"), "does not know the model or the path (404)", "MODEL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t)
+			f.cfg.BreakerFailures, f.cfg.BreakerPause, f.cfg.EmbedAPIKey = 1, time.Hour, "another"
+			f.srv.Always("analyze", tc.reply)
+			f.srv.Always(llmtest.Embed, tc.reply)
+			f.srv.Always("", tc.reply)
+			m, e, c := f.model(t), f.embedder(t), newChatProxy(t, f.srv, f.deps, func(c *llm.Config) { c.BreakerFailures, c.MaxTries = 1, 3 })
+			for range 2 {
+				for setting, ask := range map[string]func() error{
+					"SLIPBOX_LLM_":   func() error { _, err := m.Ask(t.Context(), f.scope, analyzeCall()); return err },
+					"SLIPBOX_EMBED_": func() error { _, err := e.Embed(t.Context(), f.scope, []string{"a"}); return err },
+					"SLIPBOX_LLM":    func() error { _, err := said(t.Context(), t, c, hello); return err },
+				} {
+					err := ask()
+					found, ok := errors.AsType[*fault.Error](err)
+					if !ok || found.Code != fault.Misconfigured || found.RetryAfter != 0 || !strings.Contains(found.Message, tc.says) || strings.Contains(found.Message, "SLIPBOX") {
+						t.Fatalf("%s: callers read %v", setting, err)
+					}
+					if said := err.Error(); !strings.Contains(said, setting) || !strings.Contains(said, tc.setting) || strings.Contains(said+f.log.String(), secret) {
+						t.Errorf("%s: operators read %v", setting, err)
+					}
+				}
+			}
+			if log := f.log.String(); !strings.Contains(log, "SLIPBOX_LLM_"+tc.setting) || !strings.Contains(log, "SLIPBOX_EMBED_"+tc.setting) {
+				t.Errorf("the log of the breaker is %s", log)
+			}
+			if n := len(f.srv.Requests()); n != 3 {
+				t.Errorf("%d requests", n)
 			}
 		})
 	}

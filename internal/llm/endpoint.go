@@ -41,12 +41,15 @@ type endpoint struct {
 	client  *http.Client
 	clock   memory.Clock
 	breaker *gobreaker.CircuitBreaker[struct{}]
-	outage  atomic.Pointer[string] // what callers read of the last failure that the next request would meet as well
-	slots   *fair.Gate             // for cfg.MaxConcurrent requests
+	outage  atomic.Pointer[fault.Error] // the last failure that the next request would meet as well
+	slots   *fair.Gate                  // for cfg.MaxConcurrent requests
 	// patient: a timeout does not count against the endpoint, as the length of an answer depends on
 	// the request.
 	patient bool
 }
+
+// keySetting ends the names of settings that are keys.
+const keySetting = "_API_KEY"
 
 // How callers read of an endpoint: its address is the operator's.
 const (
@@ -80,7 +83,7 @@ func newEndpoint(d Deps, cfg Config, label, address, key, header string) *endpoi
 			return errors.Is(err, context.Canceled) || errors.As(err, &f) && (f.doubtful || e.patient && f.timeout)
 		},
 		OnStateChange: func(name string, from, to gobreaker.State) {
-			log.Warn("circuit breaker of a model endpoint", "endpoint", name, "from", from.String(), "to", to.String())
+			log.Warn("circuit breaker of a model endpoint", "endpoint", name, "from", from.String(), "to", to.String(), "failure", e.cause())
 		},
 	})
 	if d.Watch != nil {
@@ -109,7 +112,8 @@ func (w *Watch) Has() (models, embedder bool) {
 func (w *Watch) failing(label string) error {
 	for _, e := range w.endpoints {
 		if e.label == label && e.breaker.State() != gobreaker.StateClosed {
-			return fault.New(fault.Unavailable, "%s keeps failing%s; what needs it waits, and is tried again", e.label, e.why())
+			code, _ := e.paused()
+			return fault.New(code, "%s keeps failing%s; what needs it waits, and is tried again", e.label, e.why())
 		}
 	}
 	return nil
@@ -118,9 +122,25 @@ func (w *Watch) failing(label string) error {
 // why returns how the last request failed, after a colon.
 func (e *endpoint) why() string {
 	if last := e.outage.Load(); last != nil {
-		return ": " + strings.Replace(*last, e.label, "it", 1)
+		return ": " + strings.Replace(last.Message, e.label, "it", 1)
 	}
 	return ""
+}
+
+// cause returns the last failure for logs.
+func (e *endpoint) cause() error {
+	if last := e.outage.Load(); last != nil {
+		return last.Err
+	}
+	return nil
+}
+
+// paused returns what callers get while the breaker is open. What the operator has to change is not over with its pause.
+func (e *endpoint) paused() (fault.Code, time.Duration) {
+	if last := e.outage.Load(); last != nil && last.Code == fault.Misconfigured {
+		return last.Code, 0
+	}
+	return fault.Unavailable, e.cfg.BreakerPause
 }
 
 // sameHost follows redirects only within the host that the operator configured: requests go nowhere
@@ -261,8 +281,9 @@ func (e *endpoint) run(ctx context.Context, s tenant.Scope, request func(context
 	case last != nil:
 		return reached, e.fault(ctx, last)
 	case errors.Is(err, memory.ErrPaused):
+		code, wait := e.paused()
 		return reached, &fault.Error{
-			Code: fault.Unavailable, RetryAfter: e.cfg.BreakerPause, Err: fmt.Errorf("%s: %w", e.name, err),
+			Code: code, RetryAfter: wait, Err: fmt.Errorf("%s: %w: %v", e.name, err, e.cause()),
 			Message: fmt.Sprintf("%s keeps failing and is not asked for now%s", e.label, e.why()),
 		}
 	default: // the caller left while waiting for its turn
@@ -295,7 +316,7 @@ func (e *endpoint) attempt(ctx context.Context, s tenant.Scope, request func(con
 		if err := request(tryCtx, rec); err != nil {
 			f = e.failure(rec, err)
 			if isOutage(f) && ctx.Err() == nil {
-				e.outage.Store(new(e.fault(ctx, f).Message))
+				e.outage.Store(e.fault(ctx, f))
 			}
 			return struct{}{}, f
 		}
@@ -368,9 +389,11 @@ func (e *endpoint) fault(ctx context.Context, f *failure) *fault.Error {
 	case f.status == http.StatusTooManyRequests:
 		out.Message = fmt.Sprintf("%s asks to slow down (429)", e.label)
 	case f.status == http.StatusUnauthorized || f.status == http.StatusForbidden:
-		out.Message = fmt.Sprintf("%s does not accept the key (%d)", e.label, f.status)
+		e.misconfigured(out, f, "does not accept the key", keySetting)
+	case f.status == http.StatusPaymentRequired:
+		e.misconfigured(out, f, "wants the account of the key to be paid", keySetting)
 	case f.status == http.StatusNotFound:
-		out.Message = fmt.Sprintf("%s does not know the model or the path (404)", e.label)
+		e.misconfigured(out, f, "does not know the model or the path", "_MODEL")
 	case f.status >= 500:
 		out.Message = fmt.Sprintf("%s failed (%d)", e.label, f.status)
 	case f.status >= 400:
@@ -385,6 +408,17 @@ func (e *endpoint) fault(ctx context.Context, f *failure) *fault.Error {
 		out.Message = fmt.Sprintf("cannot connect to %s", e.label)
 	}
 	return out
+}
+
+// misconfigured makes out the fault of a request that fails until the operator changes a setting, which the log alone names.
+func (e *endpoint) misconfigured(out *fault.Error, f *failure, how, setting string) {
+	settings := map[string]string{labelModel: "SLIPBOX_LLM", labelEmbedder: "SLIPBOX_EMBED", labelReranker: "SLIPBOX_RERANK"}[e.label] + setting
+	if e.label == labelEmbedder && setting == keySetting && e.key == e.cfg.APIKey { // which it is by default
+		settings += " or SLIPBOX_LLM" + setting
+	}
+	out.Code = fault.Misconfigured
+	out.Message = fmt.Sprintf("%s %s (%d): the operator of this gateway has to change its settings", e.label, how, f.status)
+	out.Err = fmt.Errorf("%w; check %s", out.Err, settings)
 }
 
 // maxCause bounds the text of an error, in bytes.

@@ -48,6 +48,8 @@ func (r *recorder) Do(req *http.Request) (*http.Response, error) {
 	body := &boundedBody{body: resp.Body, left: maxBody}
 	resp.Body = body
 	switch {
+	case resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusTooManyRequests:
+		err = r.readRefusal(resp)
 	case resp.StatusCode != http.StatusOK:
 	case isEventStream(resp):
 		resp.Body = &events{body: body, lines: bufio.NewReader(body), rename: r.rename, retryAfter: r.retryAfter}
@@ -70,6 +72,23 @@ func (r *recorder) readWhole(resp *http.Response, content string) error {
 	}
 	if r.rename {
 		whole = renameReasoning(whole)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(whole))
+	return nil
+}
+
+// readRefusal reads the body of a refusal, which may say that it is of another kind than its status: OpenAI answers 429 when an
+// account is not paid, Gemini 400 to a wrong key.
+func (r *recorder) readRefusal(resp *http.Response) error {
+	defer func() { _ = resp.Body.Close() }()
+	whole, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return fmt.Errorf("read the refusal: %w", err)
+	}
+	for kind, status := range map[string]int{`"insufficient_quota"`: http.StatusPaymentRequired, `"API_KEY_INVALID"`: http.StatusUnauthorized} {
+		if bytes.Contains(whole, []byte(kind)) {
+			r.status, resp.StatusCode = status, status
+		}
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(whole))
 	return nil
@@ -333,7 +352,7 @@ var kindsOfError = map[string]int{
 	"permission_error": http.StatusForbidden, "permission_denied": http.StatusForbidden,
 	"not_found_error": http.StatusNotFound, "not_found": http.StatusNotFound, "model_not_found": http.StatusNotFound,
 	"request_too_large": http.StatusRequestEntityTooLarge,
-	"rate_limit_error":  http.StatusTooManyRequests, "rate_limit_exceeded": http.StatusTooManyRequests, "insufficient_quota": http.StatusTooManyRequests,
+	"rate_limit_error":  http.StatusTooManyRequests, "rate_limit_exceeded": http.StatusTooManyRequests, "insufficient_quota": http.StatusPaymentRequired,
 	"resource_exhausted": http.StatusTooManyRequests, "too_many_requests": http.StatusTooManyRequests,
 	"server_error": http.StatusInternalServerError, "internal_error": http.StatusInternalServerError, "api_error": http.StatusInternalServerError,
 	"overloaded_error": http.StatusServiceUnavailable, "service_unavailable": http.StatusServiceUnavailable, "unavailable": http.StatusServiceUnavailable,

@@ -220,7 +220,7 @@ func TestErrorInside(t *testing.T) {
 		calls int
 	}{
 		http.StatusTooManyRequests: {fault.Unavailable, 1}, http.StatusBadGateway: {fault.Unavailable, 1},
-		http.StatusUnauthorized: {fault.Unavailable, 1}, http.StatusBadRequest: {fault.ModelFailed, 1},
+		http.StatusUnauthorized: {fault.Misconfigured, 1}, http.StatusBadRequest: {fault.ModelFailed, 1},
 	} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
@@ -303,12 +303,16 @@ func TestErrorWithoutName(t *testing.T) {
 		`"wait"`:             {"(502)", 3, 0},
 		`null`:               {"(502)", 3, 0},
 	} {
+		code := fault.Unavailable
+		if c.says == "(401)" {
+			code = fault.Misconfigured
+		}
 		t.Run(body, func(t *testing.T) {
 			t.Parallel()
 			check := func(door string, f *fixture, got string, err error) {
 				t.Helper()
 				found, ok := errors.AsType[*fault.Error](err)
-				if !ok || found.Code != fault.Unavailable || found.RetryAfter != c.wait || !strings.Contains(found.Message, c.says) || strings.Contains(got, "wait") {
+				if !ok || found.Code != code || found.RetryAfter != c.wait || !strings.Contains(found.Message, c.says) || strings.Contains(got, "wait") {
 					t.Errorf("%s: %q, %v", door, got, err)
 				}
 				if n := len(f.srv.Requests()); n != c.calls {
@@ -338,7 +342,7 @@ func TestErrorWithoutName(t *testing.T) {
 			f = setup(t)
 			f.cfg.MaxTries = 1
 			f.srv.Always(llmtest.Embed, llmtest.Body(body))
-			if _, err = f.embedder(t).Embed(t.Context(), f.scope, []string{"a"}); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), c.says) {
+			if _, err = f.embedder(t).Embed(t.Context(), f.scope, []string{"a"}); !fault.Is(err, code) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("embeddings: %v", err)
 			}
 		})

@@ -1656,7 +1656,7 @@ type FileState string
 type FileAccepted struct {
 	File File `json:"file"`
 
-	// Job Reads the file; absent where it was there already.
+	// Job Reads the file; absent where it was read already.
 	Job *JobRef `json:"job,omitempty"`
 }
 

@@ -16,6 +16,7 @@ type Reply struct {
 	refusal string
 	finish  string
 	status  int
+	code    string        // of an error
 	wait    time.Duration // Retry-After, or how long a slow answer takes
 	then    *Reply        // of a slow answer
 	pace    time.Duration // between the pieces of a streamed answer
@@ -144,6 +145,11 @@ func Status(code int, retryAfter time.Duration) Reply {
 // StatusText is Status with the error's message.
 func StatusText(code int, message string) Reply {
 	return Reply{kind: kindStatus, status: code, content: message}
+}
+
+// StatusCode is StatusText with the error's code, as endpoints name it.
+func StatusCode(status int, code, message string) Reply {
+	return Reply{kind: kindStatus, status: status, code: code, content: message}
 }
 
 // Hang reads the request and never answers.

@@ -257,7 +257,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.set(func() { s.active-- })
 	req, err := readRequest(r)
 	if err != nil {
-		fail(w, http.StatusBadRequest, "cannot read the request: "+err.Error(), 0)
+		fail(w, http.StatusBadRequest, "", "cannot read the request: "+err.Error(), 0)
 		return
 	}
 	s.reply(w, r, req, s.next(req))
@@ -270,7 +270,7 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, req Request, rep 
 		if message == "" {
 			message = http.StatusText(rep.status)
 		}
-		fail(w, rep.status, message, rep.wait)
+		fail(w, rep.status, rep.code, message, rep.wait)
 	case kindHang:
 		s.wait(r, 0)
 	case kindSlow:
@@ -380,7 +380,7 @@ func (s *Server) embed(w http.ResponseWriter, req Request, rep Reply) {
 		var text string
 		s.set(func() { text = s.images[image] })
 		if text == "" {
-			fail(w, http.StatusUnprocessableEntity, "Cannot identify the image.", 0)
+			fail(w, http.StatusUnprocessableEntity, "", "Cannot identify the image.", 0)
 			return
 		}
 		req.Inputs = append(req.Inputs, text)
@@ -456,7 +456,7 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 	case down:
 		reset(w)
 	case key != "" && r.Header.Get("Authorization") != "Bearer "+key:
-		fail(w, http.StatusUnauthorized, "Incorrect API key provided", 0)
+		fail(w, http.StatusUnauthorized, "", "Incorrect API key provided", 0)
 	default:
 		send(w, map[string]any{"object": "list", "data": []any{map[string]any{"id": "fake", "object": "model"}}})
 	}
@@ -477,13 +477,13 @@ func send(w http.ResponseWriter, body any) {
 	write(w, body)
 }
 
-func fail(w http.ResponseWriter, status int, message string, retryAfter time.Duration) {
+func fail(w http.ResponseWriter, status int, code, message string, retryAfter time.Duration) {
 	w.Header().Set("Content-Type", "application/json")
 	if retryAfter > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(int(math.Ceil(retryAfter.Seconds()))))
 	}
 	w.WriteHeader(status)
-	write(w, map[string]any{"error": map[string]any{"message": message, "type": "fake_error", "code": nil}})
+	write(w, map[string]any{"error": map[string]any{"message": message, "type": "fake_error", "code": code}})
 }
 
 // reset ends the connection immediately, without the bytes in flight.

@@ -151,7 +151,7 @@ func (b *body) needsModel() error {
 	}
 	if wants != "" {
 		return &fault.Error{
-			Code: fault.Unavailable, Err: ErrNoModel, Fields: []fault.Field{{Field: wants, Reason: "needs a model"}},
+			Code: fault.Misconfigured, Err: ErrNoModel, Fields: []fault.Field{{Field: wants, Reason: "needs a model"}},
 			Message: "no model is configured for this collection, and " + wants + " needs one",
 		}
 	}

@@ -312,7 +312,7 @@ func TestCompletionsWithoutAModel(t *testing.T) {
 		`"response_format":{"type":"json_object"},` + said: true, `"response_format":{"type":"json_schema","json_schema":{}},` + said: true, `"response_format":{"type":"text"},` + said: false,
 	} {
 		c, err := s.Complete(t.Context(), both(), in("c"), []byte("{"+body+"}"))
-		if errors.Is(err, chat.ErrNoModel) != refused || refused != (fault.CodeOf(err) == fault.Unavailable) {
+		if errors.Is(err, chat.ErrNoModel) != refused || refused != (fault.CodeOf(err) == fault.Misconfigured) {
 			t.Errorf("%s: %v", body, err)
 		}
 		if c != nil {

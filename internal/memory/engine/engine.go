@@ -174,7 +174,7 @@ func (e *Engine) policyOf(c *memory.Collection) (memory.Policy, error) {
 func (e *Engine) embedderOf(c *memory.Collection) (memory.Embedder, error) {
 	em, ok := e.embedders.ByName(c.Embedder)
 	if !ok {
-		return nil, fault.New(fault.Unavailable, "the embedder %q of the collection is not configured", c.Embedder)
+		return nil, fault.New(fault.Misconfigured, "the embedder %q of the collection is not configured", c.Embedder)
 	}
 	if c.Dim > 0 && em.Dim() != c.Dim {
 		return nil, fault.New(fault.Unavailable, "the embedder %q has %d dimensions now, the collection's vectors have %d; give it another name and reembed the collection", c.Embedder, em.Dim(), c.Dim)

@@ -83,7 +83,7 @@ func (e *Engine) jobEnd(job *memory.Job, cause error) memory.JobEnd {
 // service, such as a model or an embedder, heals with it, without anyone's help: such
 // a job is tried for about a week. Everything else has to be looked at.
 func (e *Engine) triesFor(job *memory.Job, cause error) int {
-	codes := []fault.Code{fault.ModelFailed, fault.Unavailable, fault.Timeout, fault.RateLimited, fault.QuotaExceeded, fault.StorageFull}
+	codes := []fault.Code{fault.ModelFailed, fault.Unavailable, fault.Misconfigured, fault.Timeout, fault.RateLimited, fault.QuotaExceeded, fault.StorageFull}
 	switch {
 	case job.Kind == memory.JobRemove:
 		return math.MaxInt

@@ -183,7 +183,7 @@ func (r *Service) embedText(ctx context.Context, s tenant.Scope, c *memory.Colle
 	var none memory.Embedding
 	e, ok := r.embedders.ByName(c.Embedder)
 	if !ok {
-		return none, fault.New(fault.Unavailable, "the embedder %q of the collection is not configured", c.Embedder)
+		return none, fault.New(fault.Misconfigured, "the embedder %q of the collection is not configured", c.Embedder)
 	}
 	if e.Dim() != c.Dim {
 		return none, fault.New(fault.Conflict, "the embedder %q has %d dimensions, the collection has %d", c.Embedder, e.Dim(), c.Dim)

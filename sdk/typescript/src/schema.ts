@@ -4914,7 +4914,7 @@ export interface components {
         };
         FileAccepted: {
             file: components["schemas"]["File"];
-            /** @description Reads the file; absent where it was there already. */
+            /** @description Reads the file; absent where it was read already. */
             job?: components["schemas"]["JobRef"];
         };
         FileList: {
@@ -6714,7 +6714,10 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Not ready, overloaded or stopping (`unavailable`). */
+        /**
+         * @description Not ready, overloaded or stopping (`unavailable`), or a setting of the operator is missing or refused, such as the key of
+         *     the model (`misconfigured`). Without `Retry-After` waiting does not help.
+         */
         Unavailable: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -10304,7 +10307,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The file, which was there already. */
+            /** @description The file, which was read already. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10494,7 +10497,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The file, which was there already. */
+            /** @description The file, which was read already. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -2233,7 +2233,7 @@ class FileAccepted(Model):
     file: File
     job: JobRef | None = None
     """
-    Reads the file; absent where it was there already.
+    Reads the file; absent where it was read already.
     """
 
 
