@@ -25,7 +25,7 @@ func Budgets() map[string]int {
 		"internal/memory/recall":                    6821,
 		"internal/memory/recall/contexts":           1526,
 		"internal/memory/graph":                     250,
-		"internal/memory/files":                     1487,
+		"internal/memory/files":                     1497,
 		"internal/memory/policy":                    1460,
 		"internal/memory/policy/amem":               900,
 		"internal/memory/policy/mem0":               4610,

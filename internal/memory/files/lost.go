@@ -50,10 +50,16 @@ func (f *Service) withoutJob(ctx context.Context, s tenant.Scope, collection uui
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	jobs, err := f.store.ListJobs(ctx, s, memory.JobQuery{Collection: collection, Notes: ids, Unended: true})
+	jobs, err := f.jobs(ctx, s, collection, ids...)
 	return slices.DeleteFunc(ids, func(id uuid.UUID) bool {
-		return slices.ContainsFunc(jobs, func(j memory.Job) bool { return j.Kind == memory.JobFile && j.Note == id })
+		return slices.ContainsFunc(jobs, func(j memory.Job) bool { return j.Note == id })
 	}), err
+}
+
+// jobs returns the jobs of a collection that will read some files.
+func (f *Service) jobs(ctx context.Context, s tenant.Scope, collection uuid.UUID, ids ...uuid.UUID) ([]memory.Job, error) {
+	jobs, err := f.store.ListJobs(ctx, s, memory.JobQuery{Collection: collection, Notes: ids, Unended: true})
+	return slices.DeleteFunc(jobs, func(j memory.Job) bool { return j.Kind != memory.JobFile }), err
 }
 
 func (f *File) waits() bool { return f.State == Queued || f.State == Running }

@@ -176,7 +176,7 @@ type payload struct {
 // Uploaded is the result of an upload.
 type Uploaded struct {
 	File File
-	Job  *memory.Job // that reads the file; nil: the file was there already
+	Job  *memory.Job // that reads the file; nil: the file was read already
 }
 
 // Upload stores a file and enqueues the job that reads it (notes:write, and base:write for a shared collection). Of a
@@ -199,7 +199,7 @@ func (f *Service) Upload(ctx context.Context, s tenant.Scope, at Place, name str
 		return Uploaded{}, fault.Wrap(err, fault.Internal, "an id could not be generated")
 	}
 	out, err := f.accept(ctx, s, at, job, name, expires, body)
-	if err != nil || out.Job == nil {
+	if err != nil || out.Job == nil || out.Job.ID != job { // the file was there
 		bare, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
 		defer cancel()
 		_, e := f.store.DropParts(bare, s, job, memory.SpoolBody, 0) // else a later sweep removes them
@@ -244,9 +244,9 @@ func (f *Service) write(ctx context.Context, s tenant.Scope, c *memory.Collectio
 		return Uploaded{}, err
 	}
 	if same != nil {
-		kept, err := f.isKept(ctx, s, c, same)
+		reads, kept, err := f.isKept(ctx, s, c, same)
 		if err != nil || kept {
-			return Uploaded{File: *same}, err
+			return Uploaded{*same, reads}, err
 		}
 		return f.again(ctx, s, same, job)
 	}
@@ -286,7 +286,8 @@ func (f *Service) write(ctx context.Context, s tenant.Scope, c *memory.Collectio
 		if err != nil {
 			return Uploaded{}, err
 		}
-		return Uploaded{File: *same}, nil
+		reads, _, err := f.isKept(ctx, s, c, same)
+		return Uploaded{*same, reads}, err
 	}
 	return out, err
 }
@@ -322,14 +323,17 @@ func (f *Service) same(ctx context.Context, s tenant.Scope, c *memory.Collection
 	return nil, err
 }
 
-// isKept reports whether a file is read, or a job of the collection will. It has none if it was forked while its job was to come,
-// or if that was canceled or ran out of tries.
-func (f *Service) isKept(ctx context.Context, s tenant.Scope, c *memory.Collection, file *File) (bool, error) {
+// isKept reports whether a file is read, or a job of the collection will, which it returns. It has none if it was forked while its job
+// was to come, or if that was canceled or ran out of tries.
+func (f *Service) isKept(ctx context.Context, s tenant.Scope, c *memory.Collection, file *File) (reads *memory.Job, kept bool, err error) {
 	if !file.waits() {
-		return file.State == Ready, nil
+		return nil, file.State == Ready, nil
 	}
-	lost, err := f.withoutJob(ctx, s, c.ID, []uuid.UUID{file.ID})
-	return len(lost) == 0, err
+	jobs, err := f.jobs(ctx, s, c.ID, file.ID)
+	if err != nil || len(jobs) == 0 {
+		return nil, false, err
+	}
+	return &jobs[0], true, nil
 }
 
 // again enqueues the job of a file that was not read.
