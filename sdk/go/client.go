@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"slices"
@@ -46,7 +47,7 @@ type Option func(*Request)
 // Query sets a parameter of the operation, such as "limit" or "subject".
 func Query(name, value string) Option { return func(r *Request) { r.Query.Set(name, value) } }
 
-// Wait waits until the policy has run, within limits.
+// Wait waits until the policy has run, within limits, and until a file is read.
 func Wait() Option { return Query("wait", "evolved") }
 
 // Create names the policy of the collection of an [External], which is created if there is none.
@@ -87,7 +88,7 @@ func write(r Request) Request {
 	return r
 }
 
-// read says that a POST only reads.
+// read says that a POST only reads, or does no harm twice.
 func read(r Request) Request {
 	r.Repeatable = true
 	return r
@@ -419,6 +420,36 @@ func (c *Client) AddMessages(ctx context.Context, ref CollectionRef, in Messages
 // ListMessages lists messages as they were said.
 func (c *Client) ListMessages(ctx context.Context, ref CollectionRef, options ...Option) iter.Seq2[StoredMessage, error] {
 	return list[StoredMessage](ctx, c, within(http.MethodGet, nil, options, ref, "messages"))
+}
+
+// AddFile adds a file to a collection: a job reads its text, which searches and contexts then find. name has the extension of its
+// format. With [Wait] the answer has the file as it is when the job has ended: its state is ready, or failed with a reason.
+func (c *Client) AddFile(ctx context.Context, ref CollectionRef, name string, file io.Reader, options ...Option) (FileAccepted, error) {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", name)
+	if err == nil {
+		_, err = io.Copy(part, file)
+	}
+	if err == nil {
+		err = form.Close()
+	}
+	if err != nil {
+		return FileAccepted{}, err
+	}
+	r := read(within(http.MethodPost, body.Bytes(), options, ref, "files")) // the same file again is the one that is there
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	wait := r.Query.Get("wait")
+	r.Query.Del("wait")
+	out, err := call[FileAccepted](ctx, c, r)
+	if err != nil || out.Job == nil || wait == "" || wait == "none" {
+		return out, err
+	}
+	if _, err := c.WaitForJob(ctx, out.Job.ID); err != nil {
+		return out, err
+	}
+	out.File, err = call[File](ctx, c, within(http.MethodGet, nil, nil, ref, "files", out.File.ID))
+	return out, err
 }
 
 // Search searches a collection by words and meaning. SearchBatch asks several queries in one call.

@@ -27,6 +27,7 @@ type testCase struct {
 	Name      string
 	Operation string
 	Arguments map[string]json.RawMessage
+	Keys      []string
 	Exchanges []struct {
 		Request struct {
 			Method, Path string
@@ -34,6 +35,7 @@ type testCase struct {
 			Headers      map[string]string
 			Body         any
 			Lines        []any
+			File         *file
 		}
 		Answer struct {
 			Status  int
@@ -49,6 +51,9 @@ type testCase struct {
 	Items   *[]any
 	Error   map[string]any
 }
+
+// file is one of a form.
+type file struct{ Name, Text string }
 
 func cases(t *testing.T) map[string]testCase {
 	t.Helper()
@@ -105,13 +110,23 @@ func (d *double) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(query) > 0 || len(x.Request.Query) > 0 {
 		d.expect("query", query, x.Request.Query)
 	}
-	if x.Request.Lines != nil {
+	switch {
+	case x.Request.File != nil:
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		part, header, err := r.FormFile("file")
+		if err != nil {
+			d.wrong = append(d.wrong, err.Error())
+			break
+		}
+		text, _ := io.ReadAll(part)
+		d.expect("file", file{header.Filename, string(text)}, *x.Request.File)
+	case x.Request.Lines != nil:
 		var lines []any
 		for line := range bytes.Lines(body) {
 			lines = append(lines, parsed(line))
 		}
 		d.expect("lines", lines, x.Request.Lines)
-	} else {
+	default:
 		d.expect("body", parsed(body), x.Request.Body)
 	}
 	for name, value := range x.Request.Headers {
@@ -188,7 +203,15 @@ func TestFixtures(t *testing.T) {
 			d := &double{c: c}
 			server := httptest.NewServer(d)
 			defer server.Close()
-			client, err := slipbox.New(slipbox.Config{URL: server.URL, Key: "test-key", RetryWait: -1})
+			config := slipbox.Config{URL: server.URL, Key: "test-key", RetryWait: -1}
+			if keys := c.Keys; keys != nil {
+				config.KeyFunc = func(context.Context) (string, error) {
+					key := keys[0]
+					keys = keys[min(1, len(keys)-1):]
+					return key, nil
+				}
+			}
+			client, err := slipbox.New(config)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -297,6 +320,7 @@ type arguments struct {
 	run             string
 	results         []slipbox.CallResult
 	erase           bool
+	file            file
 	after           int64
 	body            json.RawMessage
 	notes           []slipbox.BulkNote
@@ -350,6 +374,8 @@ func read(c testCase) (arguments, error) {
 			into(raw, &a.after)
 		case "erase":
 			into(raw, &a.erase)
+		case "file":
+			into(raw, &a.file)
 		case "query":
 			var query map[string]json.RawMessage
 			into(raw, &query)
@@ -479,6 +505,9 @@ var operations = map[string]operation{
 	}),
 	"listMessages": all(func(ctx context.Context, c *slipbox.Client, a arguments) iter.Seq2[slipbox.StoredMessage, error] {
 		return c.ListMessages(ctx, a.ref, a.options...)
+	}),
+	"addFile": with(func(ctx context.Context, c *slipbox.Client, a arguments, _ none) (slipbox.FileAccepted, error) {
+		return c.AddFile(ctx, a.ref, a.file.Name, strings.NewReader(a.file.Text), a.options...)
 	}),
 	"search": with(func(ctx context.Context, c *slipbox.Client, a arguments, in slipbox.SearchRequest) (slipbox.SearchResult, error) {
 		return c.Search(ctx, a.ref, in, a.options...)

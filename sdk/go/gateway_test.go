@@ -44,6 +44,16 @@ func TestGatewayRemembers(t *testing.T) {
 			t.Error(event.Answer.Reply)
 		}
 	}
+	book, err := client.AddFile(ctx, nora, "Mühle \"1\".txt", strings.NewReader("The mill was built in 1720."), slipbox.Wait())
+	if err != nil || book.File.State != slipbox.FileStateReady || book.File.Name != "Mühle \"1\".txt" {
+		t.Fatal(book, err)
+	}
+	if again, err := client.AddFile(ctx, nora, "again.txt", strings.NewReader("The mill was built in 1720."), slipbox.Wait()); err != nil || again.File.ID != book.File.ID {
+		t.Error(again, err)
+	}
+	if found, err := client.Search(ctx, nora, slipbox.SearchRequest{Query: new("When was the mill built?")}); err != nil || !strings.Contains(found.Hits[0].Note.Content, "1720") {
+		t.Error(found, err)
+	}
 	fork, err := client.CloneCollection(ctx, nora, slipbox.CloneRequest{})
 	if err != nil {
 		t.Fatal(err)

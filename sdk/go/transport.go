@@ -33,6 +33,9 @@ type Config struct {
 	URL string
 	// Key is an API key or a token; default SLIPBOX_KEY.
 	Key string
+	// KeyFunc returns the key, in place of Key, for example that of a store of secrets. It is asked before each try, and again
+	// after a 401: a request whose key was refused is sent once more if there is another one by then.
+	KeyFunc func(context.Context) (string, error)
 	// HTTP sends the requests; default a client that waits a minute for the header of an answer.
 	HTTP *http.Client
 	// Retries is how often a request is tried again; default 3, negative for never.
@@ -43,7 +46,8 @@ type Config struct {
 
 // A Client calls one gateway. It may be used by many goroutines.
 type Client struct {
-	url, key  string
+	url       string
+	key       func(context.Context) (string, error)
 	http      *http.Client
 	retries   int
 	retryWait time.Duration
@@ -53,17 +57,18 @@ type Client struct {
 func New(c Config) (*Client, error) {
 	client := &Client{
 		url: strings.TrimRight(cmp.Or(strings.TrimSpace(c.URL), strings.TrimSpace(os.Getenv("SLIPBOX_URL")), "http://127.0.0.1:8080"), "/"),
-		key: strings.TrimSpace(cmp.Or(c.Key, os.Getenv("SLIPBOX_KEY"))), http: c.HTTP,
+		key: c.KeyFunc, http: c.HTTP,
 		retries: max(0, cmp.Or(c.Retries, 3)), retryWait: max(0, cmp.Or(c.RetryWait, 500*time.Millisecond)),
 	}
-	if client.key == "" {
-		return nil, errors.New("slipbox: no key: set Config.Key or SLIPBOX_KEY (gateway key create prints one)")
+	if client.key == nil {
+		key := cmp.Or(c.Key, os.Getenv("SLIPBOX_KEY"))
+		if _, err := checkKey(key); err != nil {
+			return nil, err
+		}
+		client.key = func(context.Context) (string, error) { return key, nil }
 	}
 	if address, err := url.Parse(client.url); err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return nil, fmt.Errorf("slipbox: the address of the gateway must begin with http:// or https://: %q", client.url)
-	}
-	if strings.ContainsFunc(client.key, unicode.IsControl) {
-		return nil, errors.New("slipbox: the key has a character that cannot be sent")
 	}
 	if client.http == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -71,6 +76,32 @@ func New(c Config) (*Client, error) {
 		client.http = &http.Client{Transport: transport}
 	}
 	return client, nil
+}
+
+// checkKey returns a key without the space around it, such as the line end of a file.
+func checkKey(key string) (string, error) {
+	key = strings.TrimSpace(key)
+	if key == "" {
+		return "", errors.New("slipbox: no key: set Config.Key, Config.KeyFunc or SLIPBOX_KEY (gateway key create prints one)")
+	}
+	if strings.ContainsFunc(key, unicode.IsControl) {
+		return "", errors.New("slipbox: the key has a character that cannot be sent")
+	}
+	return key, nil
+}
+
+// authorize sets the key of a try, and reports whether it is another one than that of the try before.
+func (c *Client) authorize(ctx context.Context, header http.Header) (changed bool, err error) {
+	key, err := c.key(ctx)
+	if err != nil {
+		return false, fmt.Errorf("slipbox: the key: %w", err)
+	}
+	if key, err = checkKey(key); err != nil {
+		return false, err
+	}
+	before := header.Get("Authorization")
+	header.Set("Authorization", "Bearer "+key)
+	return header.Get("Authorization") != before, nil
 }
 
 // A Request is a request of the contract, for [Client.Do].
@@ -97,7 +128,6 @@ func (c *Client) Do(ctx context.Context, r Request) (*http.Response, error) {
 	if header == nil {
 		header = http.Header{}
 	}
-	header.Set("Authorization", "Bearer "+c.key)
 	if header.Get("User-Agent") == "" {
 		header.Set("User-Agent", "slipbox-go")
 	}
@@ -109,7 +139,10 @@ func (c *Client) Do(ctx context.Context, r Request) (*http.Response, error) {
 		target += "?" + r.Query.Encode()
 	}
 	repeatable := r.Repeatable || r.Method != http.MethodPost || header.Get("Idempotency-Key") != ""
-	for attempt := 0; ; attempt++ {
+	if _, err := c.authorize(ctx, header); err != nil {
+		return nil, err
+	}
+	for attempt, renewed := 0, false; ; attempt++ {
 		resp, sent, err := c.try(ctx, r.Method, target, header, open)
 		if err == nil {
 			return resp, nil
@@ -120,11 +153,23 @@ func (c *Client) Do(ctx context.Context, r Request) (*http.Response, error) {
 		} else if _, ok := errors.AsType[*ConnectionError](err); !ok {
 			return nil, err // no request was made
 		}
+		if status == http.StatusUnauthorized && !renewed {
+			changed, failed := c.authorize(ctx, header)
+			if failed != nil || !changed {
+				return nil, errors.Join(err, failed)
+			}
+			renewed = true
+			attempt--
+			continue
+		}
 		wait, again := pause(attempt, status, answered, repeatable || !sent, c.retryWait, mathrand.Float64())
 		if !again || attempt >= c.retries || ctx.Err() != nil {
 			return nil, err
 		}
 		if rest(ctx, wait) != nil {
+			return nil, err
+		}
+		if _, err := c.authorize(ctx, header); err != nil {
 			return nil, err
 		}
 	}
@@ -172,7 +217,7 @@ func (c *Client) try(ctx context.Context, method, target string, header http.Hea
 	if err != nil {
 		return nil, false, err
 	}
-	req.Header = header
+	req.Header = header.Clone()
 	resp, err = c.http.Do(req)
 	if err != nil {
 		dial, ok := errors.AsType[*net.OpError](err)

@@ -181,6 +181,8 @@ WORDS = {
     "aread": "read",
     "anyio.sleep": "time.sleep",
     "import anyio": "import time",
+    "_wire.AsyncKey": "_wire.Key",
+    "_wire.key_later": "_wire.key_now",
     "asynchronous": "synchronous",
 }
 

@@ -39,7 +39,7 @@ if (stale.length > 0) {
 /** Returns the source of the tables of what a POST is. */
 function routes(document) {
   const keyed = []
-  const reads = []
+  const harmless = []
   const creates = []
   const bodies = []
   for (const [path, item] of Object.entries(document.paths)) {
@@ -52,13 +52,14 @@ function routes(document) {
     if (types.length > 0 && !types.includes('application/json')) bodies.push([path, types[0]])
     // A stream that broke off is not begun again: a part of it was used already.
     const streams = JSON.stringify(post.responses['200'] ?? {}).includes('text/event-stream')
-    if (post['x-scope'] === 'notes:read' && !streams) reads.push(path)
+    // The same file again is the one that is there.
+    if ((post['x-scope'] === 'notes:read' && !streams) || types.includes('multipart/form-data')) harmless.push(path)
   }
   const set = (about, name, paths) =>
     `/** ${about} */\nexport const ${name}: ReadonlySet<string> = new Set([\n${paths.map(p => `  '${p}',\n`).join('')}])\n`
   return [
     set('Paths whose POST is safe to repeat with the header Idempotency-Key.', 'KEYED', keyed),
-    set('Paths whose POST only reads.', 'READS', reads),
+    set('Paths whose POST only reads, or does no harm twice.', 'HARMLESS', harmless),
     set('Paths whose POST creates a missing collection when the header Slipbox-Create says so.', 'CREATES', creates),
     '/** Content types of the bodies of POST that are no JSON document, by path. */\nexport const BODIES: ReadonlyMap<string, string> = new Map([\n' +
       bodies.map(([path, type]) => `  ['${path}', '${type}'],\n`).join('') + '])\n',

@@ -3,7 +3,9 @@
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from email import message_from_bytes
+from email.policy import default
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -14,8 +16,14 @@ import pytest
 
 from slipbox import Slipbox
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 ONLY_WHERE_LISTED = ("idempotency-key", "if-match", "slipbox-create")
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+
+
+def key_of(case: dict[str, Any]) -> str | Callable[[], str]:
+    """Returns the key of a case, or the function that returns its keys one after the other."""
+    keys = list(case.get("keys", []))
+    return (lambda: keys.pop(0) if len(keys) > 1 else keys[0]) if keys else "test-key"
 
 
 @pytest.fixture(scope="session")
@@ -103,7 +111,11 @@ class Double:
         """Adds what differs from the expected request to wrong."""
         url = urlsplit(target)
         content: Any = None
-        if "lines" in want:
+        if "file" in want:
+            head = f"content-type: {headers['content-type']}\r\n\r\n"
+            part = next(message_from_bytes(head.encode() + body, policy=default).iter_parts())
+            content = {"name": part.get_filename(), "text": part.get_content()}
+        elif "lines" in want:
             content = [json.loads(line) for line in body.splitlines()]
         elif body:
             content = json.loads(body)
@@ -117,7 +129,7 @@ class Double:
             "method": want["method"],
             "path": want["path"],
             "query": want.get("query", {}),
-            "body": want.get("lines", want.get("body")),
+            "body": want.get("file", want.get("lines", want.get("body"))),
         }
         self.wrong += [f"{k}: {got[k]!r} instead of {expected[k]!r}" for k in got if got[k] != expected[k]]
         for name, value in want["headers"].items():

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from conftest import FIXTURES, Double
+from conftest import FIXTURES, Double, key_of
 from pydantic import BaseModel
 
 from slipbox import AsyncPages, AsyncSlipbox, ConnectionFailed, Pages, ProblemError, Slipbox
@@ -30,6 +30,9 @@ def method(client: Any, case: dict[str, Any]) -> Any:
     named = case["operation"] == "listJobs"
     places = [] if named else [arguments.pop(name) for name in POSITIONAL if name in arguments]
     body = arguments.pop("body", {}) if case["operation"] != "request" else {}
+    if case["operation"] == "addFile":
+        file = arguments.pop("file")
+        arguments |= {"file": file["text"].encode(), "name": file["name"]}
     body = {"from_" if name == "from" else name: value for name, value in body.items()}  # a keyword of Python
     return getattr(client, re.sub(r"([A-Z])", r"_\1", case["operation"]).lower())(*places, **arguments, **body)
 
@@ -80,7 +83,7 @@ def check(case: dict[str, Any], returned: Any, items: list[Any], error: Exceptio
 
 @pytest.mark.parametrize("case", CASES)
 def test_synchronous(case: dict[str, Any]) -> None:
-    with Double(case) as double, Slipbox(double.url, "test-key", retry_wait=0) as client:
+    with Double(case) as double, Slipbox(double.url, key_of(case), retry_wait=0) as client:
         returned, items, error = None, [], None
         try:
             returned = method(client, case)
@@ -96,7 +99,7 @@ def test_synchronous(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_asynchronous(case: dict[str, Any]) -> None:
     async def run(double: Double) -> None:
-        async with AsyncSlipbox(double.url, "test-key", retry_wait=0) as client:
+        async with AsyncSlipbox(double.url, key_of(case), retry_wait=0) as client:
             returned, items, error = None, [], None
             try:
                 returned = method(client, case)

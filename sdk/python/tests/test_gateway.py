@@ -5,10 +5,11 @@ import contextlib
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
-from slipbox import AsyncSlipbox, Conflict, External, Invalid, NotFound, ProblemError, Slipbox
+from slipbox import AsyncSlipbox, Conflict, External, Invalid, NotFound, ProblemError, Slipbox, SlipboxError
 from slipbox.models import ChatAnswer, ChatDelta
 
 # Ids as applications have them: an identity provider's, another script, a path, 256 bytes.
@@ -86,6 +87,19 @@ def test_fork_jobs_and_chat(client: Slipbox, user: External) -> None:
     assert "Oslo" in client.build_context_all(query="Where does Nora live?", external=user).text
 
 
+def test_a_file_is_found(client: Slipbox, user: External, tmp_path: Path) -> None:
+    file = tmp_path / "Mühle.txt"
+    file.write_text("The mill was built in 1720.")
+    added = client.add_file(user, file, create="none", wait="done")
+    assert (added.file.name, added.file.state) == ("Mühle.txt", "ready")
+    with file.open("rb") as opened:
+        assert client.add_file(user, opened).file.id == added.file.id
+    assert client.add_file(user, file.read_bytes(), name="again.txt").file.id == added.file.id
+    assert "1720" in (client.search(user, query="When was the mill built?").hits[0].note.content or "")
+    with pytest.raises(SlipboxError, match="name"):
+        client.add_file(user, b"x")
+
+
 def test_a_stream_may_be_left(client: Slipbox, user: External) -> None:
     client.create_note(user, content="Tea at five.", create="none")
     for _ in client.stream_chat(user, message="When is tea?", remember=False):
@@ -106,11 +120,15 @@ def test_a_foreign_key(gateway: tuple[str, str]) -> None:
 
 
 def test_asynchronous(gateway: tuple[str, str], user: External) -> None:
+    async def key() -> str:
+        return gateway[1]
+
     async def run() -> None:
-        async with AsyncSlipbox(*gateway) as client:
+        async with AsyncSlipbox(gateway[0], key) as client:
             await asyncio.gather(*(client.create_note(user, content=f"Note {i}.", create="none") for i in range(8)))
             assert len([note async for note in client.list_notes(user, limit=3)]) == 8
             assert (await client.search(user, query="note", k=3)).hits
+            assert (await client.add_file(user, b"Tea at five.", name="tea.txt", wait="done")).file.state == "ready"
             events = [e async for e in client.stream_chat(user, message="Which notes?", remember=False)]
             assert isinstance(events[-1], ChatAnswer)
 

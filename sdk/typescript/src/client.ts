@@ -1,6 +1,6 @@
 import { ConnectionError, SlipboxError, type Problem } from './errors.js'
 import { events, type StreamEvent } from './events.js'
-import { BODIES, CREATES, KEYED, READS } from './routes.js'
+import { BODIES, CREATES, HARMLESS, KEYED } from './routes.js'
 import { Transport, type Outgoing, type Settings } from './transport.js'
 import type { Answer, CallOptions, Full, Method, Operation, PathOf, Request, Schemas } from './types.js'
 
@@ -135,6 +135,16 @@ export interface WriteOptions extends CallOptions {
   idempotencyKey?: string
   /** `evolved` answers when the policy has run, within limits. */
   wait?: 'none' | 'evolved'
+}
+
+/** What an upload takes. */
+export interface FileOptions extends CallOptions {
+  /** Has the extension of the format; default that of the file. */
+  name?: string
+  /** `done` answers when the file is read. */
+  wait?: 'none' | 'done'
+  expires_at?: string
+  ttl_seconds?: number
 }
 
 /** What the deletion of a note takes. */
@@ -289,6 +299,23 @@ export class Collection {
     return this.call('post', '/v1/collections/{collection}/messages', { ...rest, ...(wait && { query: { wait } }), body })
   }
 
+  /**
+   * Adds a file: a Blob with a name, a File, or the path of one in Node. A job reads its text, which searches and contexts then
+   * find. With `wait: 'done'` the answer has the file as it is when the job has ended: `ready`, or `failed` with a reason.
+   */
+  async addFile(file: Blob | string, options: FileOptions = {}): Promise<Schemas['FileAccepted']> {
+    const { name, wait, expires_at, ttl_seconds, ...rest } = options
+    const body = new FormData()
+    const known = typeof file === 'string' ? file.split(/[\\/]/).pop() : (file as Partial<File>).name
+    if (!(name ?? known)) throw new TypeError('a Blob needs a name, with the extension of its format')
+    body.append('file', typeof file === 'string' ? await readFile(file) : file, name ?? known)
+    const query = { ...(expires_at !== undefined && { expires_at }), ...(ttl_seconds !== undefined && { ttl_seconds }) }
+    const answer = await this.call('post', '/v1/collections/{collection}/files', { ...rest, query, body })
+    if (!answer.job || wait !== 'done') return answer
+    for await (const _ of this.#api.jobs.follow(answer.job.id, rest));
+    return { ...answer, file: await this.call('get', '/v1/collections/{collection}/files/{file}', { ...rest, path: { file: answer.file.id } }) }
+  }
+
   /** Yields its notes, oldest first. */
   notes(query: Request<Operation<'get', '/v1/collections/{collection}/notes'>>['query'] = {}, options?: CallOptions): AsyncGenerator<Schemas['Note'], void, undefined> {
     return this.#list('/v1/collections/{collection}/notes', { ...options, query })
@@ -426,24 +453,23 @@ export class Jobs {
     return this.#api.call('post', '/v1/jobs/{job}/cancel', { ...options, path: { job: id } })
   }
 
-  /** Yields a job now and at each change, until it has ended. A stream that breaks off is begun again, at most `retries` times in a row. */
+  /**
+   * Yields a job now and at each change, until it has ended. A stream that ends or breaks off before is opened again, until the
+   * gateway refuses or cannot be reached.
+   */
   async *follow(id: string, options: CallOptions = {}): AsyncGenerator<Schemas['Job'], void, undefined> {
-    for (let broken = 0; ; ) {
-      let lost = new ConnectionError('the stream ended before the job')
+    for (;;) {
       try {
         for await (const event of this.#api.stream('get', '/v1/jobs/{job}/events', { ...options, path: { job: id } })) {
           if (event.event !== 'job') continue
           const job = event.data as Schemas['Job']
-          broken = 0
           yield job
           if (over.has(job.state)) return
         }
       } catch (error) {
         if (!(error instanceof ConnectionError)) throw error
-        lost = error
       }
-      if (++broken > (options.retries ?? 3)) throw lost
-      // Fails when the gateway is away, and saves a stream when the job has ended since.
+      // Tries as often as any request, and says when the gateway is away.
       const job = await this.get(id, options)
       if (over.has(job.state)) {
         yield job
@@ -497,8 +523,15 @@ function outgoing(method: Method, path: string, request: Loose): Outgoing {
     body = raw ? (request.body as string | Uint8Array | Blob) : JSON.stringify(request.body)
     headers['Content-Type'] ??= BODIES.get(path) ?? 'application/json'
   }
-  const repeatable = method !== 'post' || READS.has(path) || (keyed && headers['Idempotency-Key'] !== undefined)
+  const repeatable = method !== 'post' || HARMLESS.has(path) || (keyed && headers['Idempotency-Key'] !== undefined)
   return { method: method.toUpperCase(), target: target(path, request.path ?? {}, request.query ?? {}), headers, body, signal, timeout, retries, repeatable }
+}
+
+/** Returns the bytes of a file in Node. */
+async function readFile(path: string): Promise<Blob> {
+  const node = 'node:fs/promises' // a name that no bundler for browsers looks for
+  const files = (await import(/* webpackIgnore: true */ /* @vite-ignore */ node)) as { readFile(path: string): Promise<Uint8Array<ArrayBuffer>> }
+  return new Blob([await files.readFile(path)])
 }
 
 /** Returns a random key. `crypto.randomUUID` is missing from pages that are not served by HTTPS or from this machine. */

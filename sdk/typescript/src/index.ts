@@ -1,4 +1,4 @@
-export { Collection, Jobs, Reviews, Slipbox, type DeleteOptions, type External, type WriteOptions } from './client.js'
+export { Collection, Jobs, Reviews, Slipbox, type DeleteOptions, type External, type FileOptions, type WriteOptions } from './client.js'
 export { ConnectionError, SlipboxError, type Problem } from './errors.js'
 export type { StreamEvent } from './events.js'
 export type { Settings } from './transport.js'

@@ -22,9 +22,11 @@ export const KEYED: ReadonlySet<string> = new Set([
   '/v1/collections/{collection}/notes/{note}/restore',
 ])
 
-/** Paths whose POST only reads. */
-export const READS: ReadonlySet<string> = new Set([
+/** Paths whose POST only reads, or does no harm twice. */
+export const HARMLESS: ReadonlySet<string> = new Set([
   '/v1/collections/{collection}/recall',
+  '/v1/folders/{folder}/files',
+  '/v1/collections/{collection}/files',
   '/v1/embeddings',
   '/v1/search',
   '/v1/context',

@@ -7,7 +7,10 @@ export interface Settings {
    * else `http://127.0.0.1:8080`.
    */
   url?: string
-  /** API key or token; a function is asked before each attempt. Default: SLIPBOX_KEY. */
+  /**
+   * API key or token. A function is asked before each attempt, and again after a 401: a request whose key was refused is sent once
+   * more if there is another one by then. Default: SLIPBOX_KEY.
+   */
   key?: string | (() => string | Promise<string>)
   /** Milliseconds that one attempt may take until its answer begins; default 60,000. Streams have no limit after that. */
   timeout?: number
@@ -68,10 +71,11 @@ export class Transport {
   /** Returns the successful answer, or throws SlipboxError, ConnectionError, or the signal's reason. */
   async send(out: Outgoing): Promise<Opened> {
     const retries = out.retries ?? this.#settings.retries ?? 3
-    for (let failed = 0; ; failed++) {
+    let key = await this.#key()
+    for (let failed = 0, renewed = false; ; failed++) {
       let error: SlipboxError | ConnectionError
       try {
-        const opened = await this.#attempt(out)
+        const opened = await this.#attempt(out, key)
         if (opened.response.ok) return opened
         error = await readError(opened.response).finally(opened.done)
       } catch (cause) {
@@ -79,10 +83,24 @@ export class Transport {
         if (!(cause instanceof ConnectionError)) throw cause
         error = cause
       }
+      if (error instanceof SlipboxError && error.status === 401 && !renewed) {
+        const refused = key
+        key = await this.#key()
+        if (key === refused) throw error
+        renewed = true
+        failed--
+        continue
+      }
       const wait = failed < retries ? this.#pause(error, failed, out.repeatable) : undefined
       if (wait === undefined) throw error
       await (this.#settings.sleep ?? sleep)(wait, out.signal)
+      key = await this.#key()
     }
+  }
+
+  async #key(): Promise<string | undefined> {
+    const { key } = this.#settings
+    return (typeof key === 'function' ? await key() : key)?.trim()
   }
 
   /** Waits before a stream is opened again that ended. */
@@ -105,10 +123,9 @@ export class Transport {
     return error.retryAfter > longestRetryAfter ? undefined : error.retryAfter + own * 0.1
   }
 
-  async #attempt(out: Outgoing): Promise<Opened> {
-    const { key, headers, timeout } = this.#settings
-    const credential = (typeof key === 'function' ? await key() : key)?.trim()
-    const sent = headersOf({ ...headers, ...out.headers, ...(credential && { Authorization: `Bearer ${credential}` }) })
+  async #attempt(out: Outgoing, key: string | undefined): Promise<Opened> {
+    const { headers, timeout } = this.#settings
+    const sent = headersOf({ ...headers, ...out.headers, ...(key && { Authorization: `Bearer ${key}` }) })
     // Only the beginning of the answer is timed: a stream goes on for long.
     const limit = out.timeout ?? timeout ?? 60_000
     const control = new AbortController()

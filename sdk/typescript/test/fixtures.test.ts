@@ -13,6 +13,7 @@ interface Case {
   name: string
   operation: string
   arguments: Arguments
+  keys?: string[]
   exchanges: { request: Expected; answer: Given }[]
   same?: string[]
   returns?: Json
@@ -27,6 +28,7 @@ interface Expected {
   headers: Record<string, string>
   body?: Json
   lines?: Json[]
+  file?: Json
 }
 
 interface Given {
@@ -117,6 +119,8 @@ const operations: Record<string, Operation> = {
   deleteNote: (api, a) => within(api, a).deleteNote(a.note, { ...options(a), ...(a.erase && { erase: a.erase }), ...(a.sources && { sources: a.sources }) }),
   getNoteHistory: (api, a) => within(api, a).history(a.note, query(a)),
   addMessages: (api, a) => within(api, a).addMessages(a.body, options(a)),
+  addFile: (api, { file, wait, ...a }) =>
+    within(api, a).addFile(new Blob([file.text]), { name: file.name, ...(wait && { wait }), ...(a.ttl_seconds && { ttl_seconds: a.ttl_seconds }) }),
   listMessages: (api, a) => within(api, a).messages(query(a)),
   search: (api, a) => within(api, a).search(a.body),
   searchBatch: async (api, a) => {
@@ -177,11 +181,15 @@ function reply({ status, headers, body, lines, text, lost }: Given): Reply {
 }
 
 /** Fails unless a request is the expected one. */
-function same(got: Received, want: Expected): void {
+async function same(got: Received, want: Expected): Promise<void> {
   const [path, search] = got.url.split('?')
   assert.equal(`${got.method} ${path}`, `${want.method} ${want.path}`)
   assert.deepEqual(Object.fromEntries(new URLSearchParams(search)), want.query ?? {})
-  if (want.lines) assert.deepEqual(got.body.trimEnd().split('\n').map(line => JSON.parse(line)), want.lines)
+  if (want.file) {
+    const form = await new Response(got.body, { headers: { 'Content-Type': String(got.headers['content-type']) } }).formData()
+    const file = form.get('file') as File
+    assert.deepEqual({ name: file.name, text: await file.text() }, want.file)
+  } else if (want.lines) assert.deepEqual(got.body.trimEnd().split('\n').map(line => JSON.parse(line)), want.lines)
   else assert.deepEqual(got.body === '' ? undefined : JSON.parse(got.body), want.body)
   for (const [name, value] of Object.entries(want.headers)) {
     const sent = got.headers[name]
@@ -214,7 +222,9 @@ for (const one of cases) {
     let returned: unknown
     let error: unknown
     try {
-      const result = operation(server.client({ key: 'test-key', retries: 3 }), one.arguments)
+      const keys = [...(one.keys ?? ['test-key'])]
+      const key = one.keys ? () => String(keys.length > 1 ? keys.shift() : keys[0]) : 'test-key'
+      const result = operation(server.client({ key, retries: 3 }), one.arguments)
       if (Symbol.asyncIterator in Object(result)) await all(result as AsyncIterable<unknown>, items)
       else returned = await result
     } catch (e) {
@@ -229,7 +239,7 @@ for (const one of cases) {
     if (one.items) contains(items, one.items)
     else if (!one.error) contains(returned, 'returns' in one ? one.returns : one.exchanges.at(-1)?.answer.body)
     assert.equal(server.received.length, one.exchanges.length, 'the number of requests')
-    one.exchanges.forEach((exchange, i) => same(server.received[i] as Received, exchange.request))
+    for (const [i, exchange] of one.exchanges.entries()) await same(server.received[i] as Received, exchange.request)
     for (const name of one.same ?? []) assert.equal(new Set(server.received.map(r => r.headers[name])).size, 1, name)
   })
 }

@@ -1,7 +1,7 @@
 // The TypeScript client of this repository, built and tested as it is published, against the gateway.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -22,6 +22,7 @@ const api = new Slipbox({ url, key })
 
 await story()
 await answersOfSixPages()
+await files()
 await conflict()
 await streams()
 await memoryOfAModel()
@@ -60,6 +61,17 @@ async function answersOfSixPages() {
   const names = []
   for await (const collection of api.collections({ limit: 1 })) names.push(collection.name)
   assert.ok(names.includes('pages') && names.includes('what-if'))
+}
+
+/** A file is read and found, of a path and of a Blob. */
+async function files() {
+  const c = api.collection({ user: 'files@example.com' }, { create: 'none' })
+  writeFileSync('Mühle.txt', 'The mill was built in 1720.')
+  const { file } = await c.addFile('./Mühle.txt', { wait: 'done' })
+  assert.deepEqual([file.name, file.state], ['Mühle.txt', 'ready'])
+  assert.equal((await c.addFile(new Blob(['The mill was built in 1720.']), { name: 'again.txt' })).file.id, file.id)
+  await assert.rejects(c.addFile(new Blob(['x'])), TypeError)
+  assert.match((await c.search('When was the mill built?')).hits[0].note.content, /1720/)
 }
 
 /** Of two who change what they read, the second is told. */

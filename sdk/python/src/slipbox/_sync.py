@@ -3,8 +3,9 @@
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
+from os import PathLike
 from types import TracebackType
-from typing import Any, Generic, Literal, TypeVar
+from typing import IO, Any, Generic, Literal, TypeVar
 
 import httpx
 from typing_extensions import Self, Unpack
@@ -44,9 +45,11 @@ class Pages(Generic[P, T]):
 class Slipbox:
     """A client of one gateway. Methods are named as the operations of the contract (/docs of a gateway).
 
-    url and api_key are SLIPBOX_URL (default http://127.0.0.1:8080) and SLIPBOX_KEY by default. timeout is in seconds,
-    of one try. A request that may be repeated is tried max_retries times more; the first pause is up to retry_wait
-    seconds, and Retry-After of the gateway wins. Writes carry an Idempotency-Key of their own unless one is passed.
+    url and api_key are SLIPBOX_URL (default http://127.0.0.1:8080) and SLIPBOX_KEY by default. A function as api_key,
+    for example of a store of secrets, is asked before each try, and again after a 401: a request whose key was refused
+    is sent once more if there is another one by then. timeout is in seconds, of one try. A request that may be repeated
+    is tried max_retries times more; the first pause is up to retry_wait seconds, and Retry-After of the gateway wins.
+    Writes carry an Idempotency-Key of their own unless one is passed.
 
     One client may be used in several event loops; each has its connections, and close() closes those of
     the one that runs.
@@ -57,15 +60,14 @@ class Slipbox:
     def __init__(
         self,
         url: str | None = None,
-        api_key: str | None = None,
+        api_key: str | _wire.Key | None = None,
         *,
         timeout: float = 60.0,
         max_retries: int = 3,
         retry_wait: float = 0.5,
         http_client: httpx.Client | None = None,
     ) -> None:
-        self.url, key = _wire.settings(url, api_key)
-        self._headers = {"authorization": f"Bearer {key}", "user-agent": "slipbox-python"}
+        self.url, self._key = _wire.settings(url, api_key)
         self._timeout = timeout
         self._max_retries = max_retries
         self._retry_wait = retry_wait
@@ -95,18 +97,19 @@ class Slipbox:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         content: bytes | None = None,
+        files: Mapping[str, tuple[str, bytes]] | None = None,
         headers: Mapping[str, str | None] | None = None,
         idempotency_key: str | None = None,
         repeatable: bool | None = None,
     ) -> httpx.Response:
         """Sends any request of the contract, and returns the answer, whose status is below 400.
 
-        body is sent as JSON, content as it is, with the content type in headers. A POST is repeated after a lost
-        connection only with an idempotency_key, or when repeatable says that it does no harm.
+        body is sent as JSON, content as it is, with the content type in headers, files (name and bytes) as a form. A
+        POST is repeated after a lost connection only with an idempotency_key, or when repeatable says that it does no
+        harm.
         """
-        send = self._built(method, path, query, body, content, headers, idempotency_key)
-        response = self._sent(send, self._repeatable(method, idempotency_key, repeatable), stream=False)
-        return response
+        send = self._built(method, path, query, body, content, headers, idempotency_key, files)
+        return self._sent(send, self._repeatable(method, idempotency_key, repeatable), stream=False)
 
     def _repeatable(self, method: str, key: str | None, repeatable: bool | None) -> bool:
         return (method != "POST" or key is not None) if repeatable is None else repeatable
@@ -120,12 +123,13 @@ class Slipbox:
         content: bytes | None = None,
         headers: Mapping[str, str | None] | None = None,
         key: str | None = None,
+        files: Mapping[str, tuple[str, bytes]] | None = None,
     ) -> Callable[[], httpx.Request]:
-        sent = dict(self._headers)
+        sent = {"user-agent": "slipbox-python"}
         if key is not None:
             sent["idempotency-key"] = key
         sent |= {name.lower(): value for name, value in (headers or {}).items() if value is not None}
-        payload: dict[str, Any] = {"content": content}
+        payload: dict[str, Any] = {"content": content} if files is None else {"files": files}
         if content is None and body is not None:
             payload = {"json": body}
         return lambda: self._connections.http.build_request(
@@ -138,11 +142,14 @@ class Slipbox:
         )
 
     def _sent(self, build: Callable[[], httpx.Request], repeatable: bool, stream: bool) -> httpx.Response:
-        attempt = 0
+        attempt, renewed = 0, False
+        key = _wire.key_now(self._key)
         while True:
             headers: Mapping[str, str] = {}
             try:
-                response = self._connections.http.send(build(), stream=stream)
+                request = build()
+                request.headers["authorization"] = f"Bearer {key}"
+                response = self._connections.http.send(request, stream=stream)
                 if response.status_code < 400:
                     return response
                 status, headers = response.status_code, response.headers
@@ -154,11 +161,18 @@ class Slipbox:
                 repeatable = repeatable or isinstance(e, (httpx.ConnectError, httpx.ConnectTimeout))
                 error = ConnectionFailed(f"{type(e).__name__}: {e}")
                 error.__cause__ = e
+            if status == 401 and not renewed:
+                refused, key = key, _wire.key_now(self._key)
+                if key == refused:
+                    raise error
+                renewed = True
+                continue
             wait = _wire.pause(attempt, status, headers, repeatable, self._retry_wait)
             if wait is None or attempt >= self._max_retries:
                 raise error
             attempt += 1
             time.sleep(wait)
+            key = _wire.key_now(self._key)
 
     def _get(self, kind: type[P], at: tuple[str, dict[str, Any]]) -> P:
         return _wire.parse(kind, self.request("GET", at[0], query=at[1]))
@@ -481,6 +495,38 @@ class Slipbox:
         asked = {"query": query, "role": role, "session": session, "order": order, "limit": limit}
         at = within(collection, "messages", query=asked)
         return Pages(self, models.MessageList, at, lambda page: page.items)
+
+    def add_file(
+        self,
+        collection: CollectionRef,
+        file: str | PathLike[str] | bytes | IO[bytes],
+        *,
+        name: str | None = None,
+        wait: Literal["none", "done"] | None = None,
+        create: str | None = None,
+        expires_at: str | None = None,
+        ttl_seconds: int | None = None,
+    ) -> models.FileAccepted:
+        """Adds a file, of a path, of bytes or open: a job reads its text, which searches and contexts then find.
+
+        name has the extension of its format, by default that of the file. wait="done" waits for the job: the answer has
+        the file as it is then, ready, or failed with a reason.
+        """
+        at = within(collection, "files", query={"expires_at": expires_at, "ttl_seconds": ttl_seconds})
+        # The same file again is the one that is there.
+        response = self.request(
+            "POST",
+            at[0],
+            query=at[1],
+            files={"file": _wire.named(file, name)},
+            headers={"slipbox-create": create},
+            repeatable=True,
+        )
+        answer = _wire.parse(models.FileAccepted, response)
+        if answer.job is not None and wait == "done":
+            self.wait_for_job(answer.job.id)
+            answer.file = self._get(models.File, within(collection, "files", answer.file.id))
+        return answer
 
     # Reading
 

@@ -5,10 +5,11 @@ import json
 import os
 import random
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from time import time
-from typing import Any, Generic, TypeVar
+from typing import IO, Any, Generic, TypeVar
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
@@ -26,6 +27,11 @@ C = TypeVar("C", httpx.Client, httpx.AsyncClient)
 #: Id or name of a collection, or the application's own ids: ``{"user": "nora@example.com"}``.
 CollectionRef = str | External
 
+#: What returns a key, of each client.
+Key = Callable[[], str]
+AsyncKey = Callable[[], str | Awaitable[str]]
+K = TypeVar("K", Key, AsyncKey)
+
 # A server that asks for a longer wait than this, in seconds, is not waited for: the caller gets its answer.
 LONGEST_WAIT = 60.0
 # The longest wait that the client chooses by itself, in seconds.
@@ -34,13 +40,46 @@ LONGEST_PAUSE = 8.0
 ENDED = frozenset({"done", "failed", "dead", "cancelled"})
 
 
-def settings(url: str | None, api_key: str | None) -> tuple[str, str]:
+def settings(url: str | None, api_key: str | K | None) -> tuple[str, str | K]:
     """Returns address and key, by default from SLIPBOX_URL and SLIPBOX_KEY."""
     url = (url or os.environ.get("SLIPBOX_URL", "http://127.0.0.1:8080")).strip()
-    api_key = (api_key or os.environ.get("SLIPBOX_KEY", "")).strip()  # a file of a secret ends with a line end
-    if not api_key:
-        raise SlipboxError("no key: pass api_key, or set SLIPBOX_KEY (gateway key create prints one)")
+    if not callable(api_key):
+        api_key = checked(api_key or os.environ.get("SLIPBOX_KEY", ""))
     return url.rstrip("/"), api_key
+
+
+def checked(key: str) -> str:
+    """Returns a key without the line end of the file that it was in."""
+    if not key.strip():
+        raise SlipboxError("no key: pass api_key, or set SLIPBOX_KEY (gateway key create prints one)")
+    return key.strip()
+
+
+def key_now(key: str | Key) -> str:
+    """Returns the key of a try."""
+    return checked(key()) if callable(key) else key
+
+
+async def key_later(key: str | AsyncKey) -> str:
+    """Returns the key of a try of the asynchronous client, whose function may be asynchronous."""
+    if isinstance(key, str):
+        return key
+    answer = key()
+    return checked(answer if isinstance(answer, str) else await answer)
+
+
+def named(file: str | os.PathLike[str] | bytes | IO[bytes], name: str | None) -> tuple[str, bytes]:
+    """Returns name and bytes of a file, of a path, of bytes or open."""
+    if isinstance(file, bytes):
+        content, known = file, ""
+    elif isinstance(file, (str, os.PathLike)):
+        content, known = Path(file).read_bytes(), os.fspath(file)
+    else:
+        content, known = file.read(), getattr(file, "name", "")
+    name = name or Path(known if isinstance(known, str) else "").name  # that of a descriptor is a number
+    if not name:
+        raise SlipboxError("a file without a path needs a name, with the extension of its format")
+    return name, content
 
 
 def path(*segments: str) -> str:
