@@ -174,7 +174,7 @@ func TestOSShortTier_C209(t *testing.T) {
 	for _, s := range w.sessions() {
 		pages = append(pages, w.pages(s.Note.ID)...)
 	}
-	slices.SortFunc(pages, func(a, b tiers.Page) int { return slices.Compare(a.ID[:], b.ID[:]) })
+	slices.SortFunc(pages, func(a, b tiers.Page) int { return memory.CompareIDs(a.ID, b.ID) })
 	if len(pages) != 2 || len(pages[0].Messages) != 2 || len(pages[1].Messages) != 1 || pages[1].Messages[0].Content != "I water plant number 1." {
 		t.Errorf("the pages are %+v", pages)
 	}
@@ -742,7 +742,7 @@ func TestOSEviction_C333(t *testing.T) {
 				}
 			}
 			distinct := slices.Clone(left)
-			slices.SortFunc(distinct, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+			slices.SortFunc(distinct, memory.CompareIDs)
 			if len(slices.Compact(distinct)) != gone || len(left) != gone {
 				t.Errorf("%d sessions left", len(left))
 			}

@@ -85,10 +85,8 @@ func (n *Service) buildNote(ctx context.Context, s tenant.Scope, c *memory.Colle
 
 func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection, in []NewNote, notes []memory.Note, r memory.Request) ([]NoteWritten, *memory.Idempotency, error) {
 	var size, jobs int64
-	texts := make([]string, len(notes))
 	for i := range notes {
 		size += notes[i].Size()
-		texts[i] = memory.EmbedText(&notes[i])
 		if wantsPolicy(&in[i]) {
 			jobs++
 		}
@@ -99,11 +97,7 @@ func (n *Service) add(ctx context.Context, s tenant.Scope, c *memory.Collection,
 	if err := n.checkJobs(ctx, s, c, jobs); err != nil {
 		return nil, nil, err
 	}
-	for i, e := range n.embed(ctx, s, c, texts) {
-		if e.Vector != nil {
-			notes[i].Embed(e, c.Embedder)
-		}
-	}
+	n.embedNotes(ctx, s, c, pointers(notes)...)
 
 	out := make([]NoteWritten, len(notes))
 	o := memory.WriteOptions{
@@ -211,10 +205,18 @@ func audit(action string, target uuid.UUID, c *memory.Collection) memory.AuditEn
 
 // resolveWritable resolves a collection whose notes the scope may write.
 func (n *Service) resolveWritable(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error) {
-	if err := tenant.Check(s, tenant.NotesWrite); err != nil {
+	return resolveFor(ctx, n.store, s, tenant.NotesWrite, ref)
+}
+
+// resolveFor resolves a collection that the scope may change with a permission.
+func resolveFor(ctx context.Context, store interface {
+	ResolveCollection(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error)
+}, s tenant.Scope, p tenant.Permission, ref string,
+) (memory.Collection, error) {
+	if err := tenant.Check(s, p); err != nil {
 		return memory.Collection{}, err
 	}
-	c, err := n.store.ResolveCollection(ctx, s, ref)
+	c, err := store.ResolveCollection(ctx, s, ref)
 	if err != nil {
 		return memory.Collection{}, err
 	}
@@ -267,6 +269,27 @@ func (n *Service) fastEmbedder(c *memory.Collection) (memory.Embedder, bool) {
 		return nil, false
 	}
 	return e, true
+}
+
+// embedNotes sets the vectors of notes, as far as embed makes them.
+func (n *Service) embedNotes(ctx context.Context, s tenant.Scope, c *memory.Collection, list ...*memory.Note) {
+	texts := make([]string, len(list))
+	for i, note := range list {
+		texts[i] = memory.EmbedText(note)
+	}
+	for i, e := range n.embed(ctx, s, c, texts) {
+		if e.Vector != nil {
+			list[i].Embed(e, c.Embedder)
+		}
+	}
+}
+
+func pointers(list []memory.Note) []*memory.Note {
+	out := make([]*memory.Note, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
 }
 
 // embed embeds texts with a fast embedder. A job makes the vectors that are missing from the

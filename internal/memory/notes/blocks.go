@@ -53,7 +53,7 @@ func (b *Blocks) List(ctx context.Context, s tenant.Scope, v memory.View, after 
 			out = append(out, block.Attached(&attached[i]))
 		}
 	}
-	slices.SortFunc(out, func(a, b memory.Note) int { return slices.Compare(a.ID[:], b.ID[:]) })
+	slices.SortFunc(out, func(a, b memory.Note) int { return memory.CompareIDs(a.ID, b.ID) })
 	return out[:min(len(out), q.Limit)], nil
 }
 
@@ -124,15 +124,20 @@ func (b *Blocks) create(ctx context.Context, s tenant.Scope, ref, label string, 
 	if err != nil {
 		return BlockWritten{}, err
 	}
-	w, _, err := n.edit(ctx, s, &coll, noteEdit{
-		cause: memory.CauseAdd, action: "block.create", id: note.ID,
+	w, _, err := b.add(ctx, s, &coll, note, memory.Request{})
+	return written(&w, true), err
+}
+
+// add writes the first version of a block.
+func (b *Blocks) add(ctx context.Context, s tenant.Scope, c *memory.Collection, note memory.Note, r memory.Request) (NoteWritten, *memory.Idempotency, error) {
+	return b.notes.edit(ctx, s, c, noteEdit{
+		cause: memory.CauseAdd, action: "block.create", id: note.ID, request: r,
 		change: func(_ context.Context, tx memory.Tx, _ *memory.Note) (memory.Note, bool, error) {
 			put := note
 			put.OccurredAt = tx.Now()
 			return put, false, nil
 		},
 	})
-	return written(&w, true), err
 }
 
 // checkBlockCount returns Invalid with the field when a collection shows as many blocks as it may.

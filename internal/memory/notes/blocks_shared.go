@@ -96,14 +96,7 @@ func (b *Blocks) Create(ctx context.Context, s tenant.Scope, label string, c blo
 			return NoteWritten{}, nil, err
 		}
 		note.Key = ""
-		return b.notes.edit(ctx, s, &home, noteEdit{
-			cause: memory.CauseAdd, action: "block.create", id: note.ID, request: memory.Request{Idempotency: r.Idempotency},
-			change: func(_ context.Context, tx memory.Tx, _ *memory.Note) (memory.Note, bool, error) {
-				put := note
-				put.OccurredAt = tx.Now()
-				return put, false, nil
-			},
-		})
+		return b.add(ctx, s, &home, note, memory.Request{Idempotency: r.Idempotency})
 	})
 	return written(&w, true), err
 }

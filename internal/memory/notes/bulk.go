@@ -119,15 +119,7 @@ func (n *Service) embedContext(ctx context.Context) (context.Context, context.Ca
 func (n *Service) Embed(ctx context.Context, s tenant.Scope, c *memory.Collection, list []*memory.Note) {
 	ctx, cancel := n.embedContext(ctx)
 	defer cancel()
-	texts := make([]string, len(list))
-	for i, note := range list {
-		texts[i] = memory.EmbedText(note)
-	}
-	for i, e := range n.embed(ctx, s, c, texts) {
-		if e.Vector != nil {
-			list[i].Embed(e, c.Embedder)
-		}
-	}
+	n.embedNotes(ctx, s, c, list...)
 }
 
 // addBatch writes one changeset, or more if other tenants wait for the writer or there is no room for all, fills in the results of its
@@ -193,13 +185,13 @@ func (n *Service) addPart(ctx, embedding context.Context, s tenant.Scope, c *mem
 		return nil
 	}
 	var bytes, jobs int64
-	texts := make([]string, len(batch))
+	list := make([]*memory.Note, len(batch))
 	for i, b := range batch {
 		bytes += b.note.Size()
 		if b.infer {
 			jobs++
 		}
-		texts[i] = memory.EmbedText(&b.note)
+		list[i] = &b.note
 	}
 	if err := n.checkQuota(ctx, s, int64(len(batch)), bytes); err != nil {
 		return err
@@ -207,11 +199,7 @@ func (n *Service) addPart(ctx, embedding context.Context, s tenant.Scope, c *mem
 	if err := n.checkJobs(ctx, s, c, jobs); err != nil {
 		return err
 	}
-	for i, e := range n.embed(embedding, s, c, texts) {
-		if e.Vector != nil {
-			batch[i].note.Embed(e, c.Embedder)
-		}
-	}
+	n.embedNotes(embedding, s, c, list...)
 	for len(batch) > 0 {
 		out, err := n.addLines(ctx, s, c, batch, made)
 		if err != nil {

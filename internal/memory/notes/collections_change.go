@@ -7,13 +7,12 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
-	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // Patch changes the settings of a collection (collections:write, and base:write if it is shared).
 func (c *Collections) Patch(ctx context.Context, s tenant.Scope, ref string, p CollectionPatch) (CollectionView, error) {
-	found, err := c.resolveChangeable(ctx, s, ref)
+	found, err := resolveFor(ctx, c.store, s, tenant.CollectionsWrite, ref)
 	if err != nil {
 		return CollectionView{}, err
 	}
@@ -36,20 +35,6 @@ func (c *Collections) Patch(ctx context.Context, s tenant.Scope, ref string, p C
 		return CollectionView{}, err
 	}
 	return c.show(ctx, s, found.ID.String())
-}
-
-// resolveChangeable resolves a collection whose settings the scope may change.
-func (c *Collections) resolveChangeable(ctx context.Context, s tenant.Scope, ref string) (memory.Collection, error) {
-	if err := tenant.Check(s, tenant.CollectionsWrite); err != nil {
-		return memory.Collection{}, err
-	}
-	found, err := c.store.ResolveCollection(ctx, s, ref)
-	if err != nil {
-		return memory.Collection{}, err
-	}
-	telemetry.NameMemoryStore(ctx, found.ID)
-	err = checkBase(s, &found)
-	return found, err
 }
 
 func (c *Collections) checkPatch(found *memory.Collection, p *CollectionPatch) error {
@@ -128,7 +113,7 @@ func (p *CollectionPatch) apply(row *memory.Collection, policy memory.Policy, kn
 // base:write if it is shared). HasForks when forks read it, unless materialise makes them
 // independent first.
 func (c *Collections) Delete(ctx context.Context, s tenant.Scope, ref string, materialise bool) error {
-	found, err := c.resolveChangeable(ctx, s, ref)
+	found, err := resolveFor(ctx, c.store, s, tenant.CollectionsWrite, ref)
 	if err != nil {
 		return err
 	}

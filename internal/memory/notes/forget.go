@@ -492,15 +492,7 @@ func (w *saying) mayRepeat(n *memory.Note) bool {
 
 // embed sets the vectors of notes to those of their new texts, if the embedder is fast.
 func (f *finder) embed(ctx context.Context, list []memory.Note) {
-	texts := make([]string, len(list))
-	for i := range list {
-		texts[i] = memory.EmbedText(&list[i])
-	}
-	for i, e := range f.n.embed(ctx, f.s, f.c, texts) {
-		if e.Vector != nil {
-			list[i].Embed(e, f.c.Embedder)
-		}
-	}
+	f.n.embedNotes(ctx, f.s, f.c, pointers(list)...)
 }
 
 // saying finds the sentences that say what a statement says: those that it quotes, else those that share most of its

@@ -128,19 +128,15 @@ func (im *Importer) keep(ctx context.Context, lines []ImportLine, results []Impo
 func (im *Importer) keepPart(ctx context.Context, batch []*importNote, results []ImportResult) error {
 	n := im.notes
 	var bytes int64
-	texts := make([]string, len(batch))
+	list := make([]*memory.Note, len(batch))
 	for i, in := range batch {
 		bytes += in.note.Size()
-		texts[i] = memory.EmbedText(&in.note)
+		list[i] = &in.note
 	}
 	if err := n.checkQuota(ctx, im.scope, int64(len(batch)), bytes); err != nil {
 		return err
 	}
-	for i, e := range n.embed(ctx, im.scope, &im.collection, texts) {
-		if e.Vector != nil {
-			batch[i].note.Embed(e, im.collection.Embedder)
-		}
-	}
+	n.embedNotes(ctx, im.scope, &im.collection, list...)
 	return im.writeBatch(ctx, batch, results)
 }
 

@@ -156,7 +156,7 @@ func (x *influence) readDecisions(ctx context.Context, f *finder, id uuid.UUID) 
 	}
 	wanted, first := map[uuid.UUID]bool{}, id // no older decision has read it
 	for _, c := range t.evolved {
-		if wanted[c.Job] = true; slices.Compare(c.Job[:], first[:]) < 0 {
+		if wanted[c.Job] = true; memory.CompareIDs(c.Job, first) < 0 {
 			first = c.Job
 		}
 	}
@@ -297,7 +297,7 @@ func (f *finder) described(ctx context.Context, e *noteDeletion) (edits []memory
 	} else if of, err = f.wroteInto(ctx, e.id); err != nil {
 		return nil, nil, err
 	}
-	slices.SortFunc(of, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(of, memory.CompareIDs)
 	shown, err := f.n.store.Notes(ctx, f.s, f.v, of, memory.ReadOptions{})
 	for i := range shown {
 		if shown[i].ID == e.id {

@@ -11,18 +11,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// Links returns the links of a note (notes:read).
-func (n *Service) Links(ctx context.Context, s tenant.Scope, ref string, id uuid.UUID, d memory.Direction, at memory.At) (LinkSet, error) {
-	if err := tenant.Check(s, tenant.NotesRead); err != nil {
-		return LinkSet{}, err
-	}
-	v, err := n.store.OpenView(ctx, s, ref, at)
-	if err != nil {
-		return LinkSet{}, err
-	}
-	return n.LinksIn(ctx, s, v, id, d)
-}
-
 // LinksIn returns the links of a note as a view shows them (notes:read).
 func (n *Service) LinksIn(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID, d memory.Direction) (LinkSet, error) {
 	if err := tenant.Check(s, tenant.NotesRead); err != nil {

@@ -417,14 +417,12 @@ func (n *Service) prepareMessages(ctx context.Context, s tenant.Scope, c *memory
 		}
 	}
 	var bytes int64
-	var fresh []*message
-	var texts []string
+	var fresh []*memory.Note
 	for _, m := range list {
-		if m.exists {
-			continue
+		if !m.exists {
+			bytes += m.note.Size()
+			fresh = append(fresh, &m.note)
 		}
-		bytes += m.note.Size()
-		fresh, texts = append(fresh, m), append(texts, memory.EmbedText(&m.note))
 	}
 	if len(fresh) == 0 {
 		return nil
@@ -438,12 +436,6 @@ func (n *Service) prepareMessages(ctx context.Context, s tenant.Scope, c *memory
 			return err
 		}
 	}
-	embedding, cancel := n.embedContext(ctx)
-	defer cancel()
-	for i, e := range n.embed(embedding, s, c, texts) {
-		if e.Vector != nil {
-			fresh[i].note.Embed(e, c.Embedder)
-		}
-	}
+	n.Embed(ctx, s, c, fresh)
 	return nil
 }

@@ -403,7 +403,7 @@ func TestDeleteAndRestore(t *testing.T) {
 	must.Get(d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{}))(t)
 	_, err = d.notes.Delete(t.Context(), d.all, ref, b.ID, memory.Request{})
 	d.is(err, fault.NotFound)
-	set := must.Get(d.notes.Links(t.Context(), d.all, ref, a.ID, memory.Outgoing, memory.At{}))(t)
+	set := must.Get(d.notes.LinksIn(t.Context(), d.all, d.view(c), a.ID, memory.Outgoing))(t)
 	if len(set.Links) != 0 {
 		t.Error("the link to a deleted note is still there")
 	}
@@ -413,7 +413,7 @@ func TestDeleteAndRestore(t *testing.T) {
 	if !ok || back.Content != "second words" || len(back.Vector) != 384 || w.Job != nil || d.woken.Load() != jobs {
 		t.Errorf("restored %+v", back)
 	}
-	set = must.Get(d.notes.Links(t.Context(), d.all, ref, b.ID, memory.Incoming, memory.At{}))(t)
+	set = must.Get(d.notes.LinksIn(t.Context(), d.all, d.view(c), b.ID, memory.Incoming))(t)
 	if len(set.Links) != 1 {
 		t.Error("the link did not come back with its end")
 	}
@@ -437,7 +437,7 @@ func TestLinksAreAList(t *testing.T) {
 	put := func(g memory.Guard, links ...notes.LinkInput) (notes.LinkSet, error) {
 		return d.notes.PutLinks(t.Context(), d.all, ref, a.ID, links, memory.Request{Guard: g})
 	}
-	empty := must.Get(d.notes.Links(t.Context(), d.all, ref, a.ID, memory.Outgoing, memory.At{}))(t)
+	empty := must.Get(d.notes.LinksIn(t.Context(), d.all, d.view(c), a.ID, memory.Outgoing))(t)
 	set := must.Get(put(tagged(empty.ETag), notes.LinkInput{Target: b.ID}, notes.LinkInput{Target: x.ID, Relation: "contradicts", Confidence: new(0.4)}))(t)
 	if len(set.Links) != 2 || set.ETag == empty.ETag || set.Links[0].Confidence+set.Links[1].Confidence != 1.4 {
 		t.Errorf("got %+v", set)
@@ -464,7 +464,7 @@ func TestLinksAreAList(t *testing.T) {
 	d.is(err, fault.Invalid, "links.1.target")
 	_, err = put(nil, notes.LinkInput{Target: b.ID, Confidence: new(1.5)})
 	d.is(err, fault.Invalid, "links.0.confidence")
-	if now, err := d.notes.Links(t.Context(), d.all, ref, a.ID, memory.Both, memory.At{}); err != nil || now.ETag != set.ETag {
+	if now, err := d.notes.LinksIn(t.Context(), d.all, d.view(c), a.ID, memory.Both); err != nil || now.ETag != set.ETag {
 		t.Errorf("a refused put changed the links: %v", err)
 	}
 	_, err = d.notes.DeleteLinks(t.Context(), d.all, ref, a.ID, x.ID, "related", memory.Request{})

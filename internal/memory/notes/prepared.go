@@ -45,9 +45,7 @@ func (n *Service) PutDerived(ctx context.Context, s tenant.Scope, tx memory.Tx, 
 
 // Embedded returns a note with its vector, if the collection's embedder is fast.
 func (n *Service) Embedded(ctx context.Context, s tenant.Scope, c *memory.Collection, note memory.Note) memory.Note {
-	if e := n.embed(ctx, s, c, []string{memory.EmbedText(&note)})[0]; e.Vector != nil {
-		note.Embed(e, c.Embedder)
-	}
+	n.embedNotes(ctx, s, c, &note)
 	return note
 }
 

@@ -76,7 +76,7 @@ func (n *Service) derivationOf(ctx context.Context, s tenant.Scope, c *memory.Co
 		}
 		d.ids, from = append(d.ids, next...), next
 	}
-	slices.SortFunc(d.ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(d.ids, memory.CompareIDs)
 	return d, nil
 }
 
@@ -86,7 +86,7 @@ func (d *derivation) also(ids []uuid.UUID) {
 		return
 	}
 	d.ids = memory.AppendNew(d.ids, ids...)
-	slices.SortFunc(d.ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(d.ids, memory.CompareIDs)
 }
 
 // firstSummedUp returns the first of the messages among notes that the summary of an agent's queue covers; it covers all
@@ -96,7 +96,7 @@ func (n *Service) firstSummedUp(ctx context.Context, s tenant.Scope, v memory.Vi
 	found, err := n.store.Notes(ctx, s, v, ids, memory.ReadOptions{})
 	for i := range found {
 		id := found[i].ID
-		if found[i].Kind == memory.KindMessage && slices.Compare(id[:], through[:]) <= 0 && (first == uuid.Nil || slices.Compare(id[:], first[:]) < 0) {
+		if found[i].Kind == memory.KindMessage && memory.CompareIDs(id, through) <= 0 && (first == uuid.Nil || memory.CompareIDs(id, first) < 0) {
 			first = id
 		}
 	}

@@ -32,6 +32,15 @@ func DecodeAnswer[T any](raw json.RawMessage, name string) (T, error) {
 	return v, nil
 }
 
+// Encode returns the outcome of a decision as JSON. Its types exist in JSON.
+func Encode(outcome any) json.RawMessage {
+	raw, err := json.Marshal(outcome)
+	if err != nil {
+		return json.RawMessage(`{}`)
+	}
+	return raw
+}
+
 // CheckContent returns the check of a call whose answer must have the types of T and
 // must not be empty.
 func CheckContent[T any](hasContent func(*T) bool) func(json.RawMessage) error {

@@ -169,7 +169,7 @@ func TestCountsOutliveAFailedFlush(t *testing.T) {
 		t.Error("201 hot notes were given")
 	}
 	for _, d := range store.deltas {
-		if !slices.IsSortedFunc(d, func(a, b memory.UsageDelta) int { return bytes.Compare(a.Note[:], b.Note[:]) }) {
+		if !slices.IsSortedFunc(d, func(a, b memory.UsageDelta) int { return memory.CompareIDs(a.Note, b.Note) }) {
 			t.Error("counts were not written in order of note")
 		}
 	}

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -67,7 +66,7 @@ func inOne(list []said) []uuid.UUID {
 	if len(list) > longestExchange || !of(memory.RoleUser) || !of(memory.RoleAssistant) {
 		return nil
 	}
-	slices.SortFunc(list, func(a, b said) int { return cmp.Or(a.at.Compare(b.at), bytes.Compare(a.note[:], b.note[:])) })
+	slices.SortFunc(list, func(a, b said) int { return cmp.Or(a.at.Compare(b.at), memory.CompareIDs(a.note, b.note)) })
 	out := make([]uuid.UUID, len(list))
 	for i := range list {
 		out[i] = list[i].note

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"math"
@@ -38,7 +37,7 @@ func (sr *searchRun) byFormula(ctx context.Context, ranker *search.Ranker, o sea
 		}
 	}
 	slices.SortFunc(hits, func(a, b search.Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.Values[search.Vector], a.Values[search.Vector]), b.At.Compare(a.At), bytes.Compare(a.Note[:], b.Note[:]))
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.Values[search.Vector], a.Values[search.Vector]), b.At.Compare(a.At), memory.CompareIDs(a.Note, b.Note))
 	})
 	return hits[:min(len(hits), sr.q.K)], nil
 }

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"maps"
@@ -81,7 +80,7 @@ func (sr *searchRun) findTriples(ctx context.Context) ([]search.Linked, error) {
 }
 
 func comparePaths(a, b *path) int {
-	return cmp.Or(cmp.Compare(b.words, a.words), cmp.Compare(b.cosine, a.cosine), bytes.Compare(a.triple[:], b.triple[:]))
+	return cmp.Or(cmp.Compare(b.words, a.words), cmp.Compare(b.cosine, a.cosine), memory.CompareIDs(a.triple, b.triple))
 }
 
 // linkedPaths returns triples as linked notes, each after the triple that leads to it.
@@ -178,7 +177,7 @@ func (sr *searchRun) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 		}
 		maps.DeleteFunc(similar, func(_ uuid.UUID, score float64) bool { return score < graphSimilar })
 		for _, id := range slices.SortedFunc(maps.Keys(similar), func(a, b uuid.UUID) int {
-			return cmp.Or(cmp.Compare(similar[b], similar[a]), bytes.Compare(a[:], b[:]))
+			return cmp.Or(cmp.Compare(similar[b], similar[a]), memory.CompareIDs(a, b))
 		}) {
 			add(id)
 		}
@@ -246,7 +245,7 @@ func (sr *searchRun) spelledEntities(ctx context.Context, selected *index.Select
 	found := sr.indexQuery.Signals(selected, entityDepth)
 	found = slices.DeleteFunc(found, func(s index.Signals) bool { return s.Words == 0 })
 	slices.SortFunc(found, func(a, b index.Signals) int {
-		return cmp.Or(cmp.Compare(b.Words, a.Words), bytes.Compare(a.Note[:], b.Note[:]))
+		return cmp.Or(cmp.Compare(b.Words, a.Words), memory.CompareIDs(a.Note, b.Note))
 	})
 	found = found[:min(len(found), entityDepth)]
 	ids := make([]uuid.UUID, len(found))

@@ -90,7 +90,7 @@ func hitIDs(hits []LayerHit) []uuid.UUID {
 
 // countLayers counts a recall of items, each once, and logs it.
 func (r *Service) countLayers(ctx context.Context, s tenant.Scope, v *memory.View, out *LayersResult, found []uuid.UUID) {
-	slices.SortFunc(found, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(found, memory.CompareIDs)
 	found = slices.Compact(found)
 	r.counter.add(s, v.Collection.ID, found, memory.Instant(r.clock()))
 	counts := make([]any, 0, len(out.Layers)+2)

@@ -63,6 +63,6 @@ func (r *Service) Matching(ctx context.Context, s tenant.Scope, v memory.View, e
 		return nil, false, err
 	}
 	ix.Each(r.counted(ix.Select(e)), func(note index.ID, _ *filter.Record) { ids = append(ids, note) })
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(ids, memory.CompareIDs)
 	return ids, true, nil
 }

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -58,10 +57,10 @@ func (sr *searchRun) searchParts(ctx context.Context, ranker *search.Ranker, o s
 // mergeFound sorts candidates of several parts and their signals by note, and keeps one of each note and of
 // notes that say the same.
 func (sr *searchRun) mergeFound(all *foundNotes) {
-	slices.SortStableFunc(all.signals, func(a, b index.Signals) int { return bytes.Compare(a.Note[:], b.Note[:]) })
+	slices.SortStableFunc(all.signals, func(a, b index.Signals) int { return memory.CompareIDs(a.Note, b.Note) })
 	all.signals = slices.CompactFunc(all.signals, func(a, b index.Signals) bool { return a.Note == b.Note })
 	all.signals = distinct(all.signals, digestOf, &scratch{})
-	slices.SortStableFunc(all.candidates, func(a, b search.Candidate) int { return bytes.Compare(a.Note[:], b.Note[:]) })
+	slices.SortStableFunc(all.candidates, func(a, b search.Candidate) int { return memory.CompareIDs(a.Note, b.Note) })
 	all.candidates = slices.CompactFunc(all.candidates, func(a, b search.Candidate) bool { return a.Note == b.Note })
 	if sr.mode != Vector {
 		all.candidates = slices.DeleteFunc(all.candidates, func(c search.Candidate) bool {

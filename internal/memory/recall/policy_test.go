@@ -137,7 +137,7 @@ func TestUsageIsReadForCandidates(t *testing.T) {
 		if len(found) != 1 {
 			t.Errorf("found %v", found)
 		}
-		slices.SortFunc(counted.asked, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+		slices.SortFunc(counted.asked, memory.CompareIDs)
 		wantOnly(t, slices.Compact(counted.asked), facts...)
 	})
 }

@@ -302,7 +302,7 @@ func usesLate(r *search.Ranker) bool {
 
 // indexOfNote finds a note in the signals of the index, which are in order of note id.
 func indexOfNote(found []index.Signals, note search.ID) (int, bool) {
-	return slices.BinarySearchFunc(found, note, func(s index.Signals, note search.ID) int { return bytes.Compare(s.Note[:], note[:]) })
+	return slices.BinarySearchFunc(found, note, func(s index.Signals, note search.ID) int { return memory.CompareIDs(s.Note, note) })
 }
 
 // toCandidates appends signals of the index as candidates, in the same order.

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"maps"
@@ -136,7 +135,7 @@ func (r *Service) listNotes(ctx context.Context, s tenant.Scope, v memory.View, 
 		}
 	}
 	slices.SortFunc(out, func(a, b memory.Note) int {
-		order := bytes.Compare(a.ID[:], b.ID[:])
+		order := memory.CompareIDs(a.ID, b.ID)
 		if q.ByTime {
 			order = cmp.Or(a.OccurredAt.Compare(b.OccurredAt), order)
 		}

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -334,7 +333,7 @@ func (c *counter) flushCollection(ctx context.Context, collection uuid.UUID) err
 	}
 	b.deltas = map[uuid.UUID]memory.UsageDelta{}
 	b.mu.Unlock()
-	slices.SortFunc(deltas, func(a, b memory.UsageDelta) int { return bytes.Compare(a.Note[:], b.Note[:]) })
+	slices.SortFunc(deltas, func(a, b memory.UsageDelta) int { return memory.CompareIDs(a.Note, b.Note) })
 	if err := c.store.AddUsage(ctx, scope, v, deltas); err != nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()

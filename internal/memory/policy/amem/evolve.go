@@ -52,7 +52,7 @@ func (p *Policy) decideNote(ctx context.Context, d memory.Desk, n memory.Note) (
 	}
 	near = usableNeighbors(near, n.ID, c.KNeighbors)
 	if len(near) == 0 {
-		return memory.Decision{Note: n, Outcome: encodeOutcome(&Outcome{Policy: "amem", Decision: decisionAlone})}, nil
+		return memory.Decision{Note: n, Outcome: policy.Encode(&Outcome{Policy: "amem", Decision: decisionAlone})}, nil
 	}
 	call, err := p.evolveCall(ctx, d, &c, &n, near)
 	if err != nil {
@@ -61,7 +61,7 @@ func (p *Policy) decideNote(ctx context.Context, d memory.Desk, n memory.Note) (
 	answer, err := d.Ask(ctx, call)
 	if errors.Is(err, memory.ErrBadAnswer) {
 		o := Outcome{Policy: "amem", Decision: decisionUnevolved, Prompt: p.evolve.Version, Considered: consideredNotes(near)}
-		return memory.Decision{Note: n, Outcome: encodeOutcome(&o), Pending: "evolve: " + memory.ErrBadAnswer.Error()}, nil
+		return memory.Decision{Note: n, Outcome: policy.Encode(&o), Pending: "evolve: " + memory.ErrBadAnswer.Error()}, nil
 	}
 	if err != nil {
 		return memory.Decision{}, fmt.Errorf("evolve: %w", err)
@@ -199,7 +199,7 @@ func (r *evolveRun) decide() memory.Decision {
 	dec := memory.Decision{Note: r.note}
 	if !r.answer.ShouldEvolve {
 		r.out.Decision = policy.DecisionKeep
-		dec.Outcome = encodeOutcome(&r.out)
+		dec.Outcome = policy.Encode(&r.out)
 		return dec
 	}
 	links, tags := r.newLinksAndTags()
@@ -233,7 +233,7 @@ func (r *evolveRun) decide() memory.Decision {
 	default:
 		r.out.Decision = policy.DecisionKeep
 	}
-	dec.Outcome = encodeOutcome(&r.out)
+	dec.Outcome = policy.Encode(&r.out)
 	return dec
 }
 

@@ -1,8 +1,6 @@
 package amem
 
 import (
-	"encoding/json"
-
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -70,14 +68,4 @@ func (o *Outcome) setFields(note uuid.UUID, fields []string) {
 			o.Considered[i].Fields = fields
 		}
 	}
-}
-
-// encodeOutcome returns an outcome as JSON. Encoding it does not fail: all its types
-// exist in JSON.
-func encodeOutcome(o *Outcome) json.RawMessage {
-	raw, err := json.Marshal(o)
-	if err != nil {
-		return json.RawMessage(`{}`)
-	}
-	return raw
 }

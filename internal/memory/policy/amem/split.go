@@ -133,7 +133,7 @@ func splitNote(n memory.Note, parts []string) memory.Decision {
 	second.ID, second.Key, second.Layer, second.From = uuid.Nil, "", uuid.Nil, 0
 	return memory.Decision{
 		Note: first, Puts: []memory.Note{second},
-		Outcome: encodeOutcome(&Outcome{Policy: "amem", Decision: decisionSplit}),
+		Outcome: policy.Encode(&Outcome{Policy: "amem", Decision: decisionSplit}),
 	}
 }
 

@@ -1,7 +1,6 @@
 package layered
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -67,7 +66,7 @@ func (w *writer) subjects(ctx context.Context, said *memory.Utterance) ([]memory
 		entities = append(entities, *n)
 	}
 	message := " " + text.Normalize(said.Content)
-	slices.SortFunc(entities, func(a, b memory.Note) int { return bytes.Compare(b.ID[:], a.ID[:]) })
+	slices.SortFunc(entities, func(a, b memory.Note) int { return memory.CompareIDs(b.ID, a.ID) })
 	for i := range entities {
 		n := &entities[i]
 		if len(out) > maxNamed {

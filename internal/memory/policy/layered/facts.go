@@ -1,7 +1,6 @@
 package layered
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -141,7 +140,7 @@ func (f *facts) validOf(ctx context.Context, subject uuid.UUID) ([]*edge, error)
 		}
 	}
 	slices.SortFunc(out, func(a, b *edge) int {
-		return cmp.Or(cmp.Compare(a.id.Relation, b.id.Relation), bytes.Compare(a.id.Target[:], b.id.Target[:]))
+		return cmp.Or(cmp.Compare(a.id.Relation, b.id.Relation), memory.CompareIDs(a.id.Target, b.id.Target))
 	})
 	if err := f.readTriples(ctx, out); err != nil {
 		return nil, err
@@ -160,7 +159,7 @@ func (f *facts) sameRelation(ctx context.Context, subject uuid.UUID, relation st
 			out = append(out, e)
 		}
 	}
-	slices.SortFunc(out, func(a, b *edge) int { return bytes.Compare(a.id.Target[:], b.id.Target[:]) })
+	slices.SortFunc(out, func(a, b *edge) int { return memory.CompareIDs(a.id.Target, b.id.Target) })
 	return out, f.readTriples(ctx, out)
 }
 
@@ -454,7 +453,7 @@ func (f *facts) write() {
 		}
 	}
 	slices.SortFunc(changed, func(a, b *edge) int {
-		return cmp.Or(bytes.Compare(a.id.Source[:], b.id.Source[:]), cmp.Compare(a.id.Relation, b.id.Relation), bytes.Compare(a.id.Target[:], b.id.Target[:]))
+		return cmp.Or(memory.CompareIDs(a.id.Source, b.id.Source), cmp.Compare(a.id.Relation, b.id.Relation), memory.CompareIDs(a.id.Target, b.id.Target))
 	})
 	used := map[uuid.UUID]bool{}
 	for _, e := range changed {

@@ -187,7 +187,7 @@ func (w *writer) items(layer string, before []memory.Note) []*memory.Note {
 		add(w.puts[id])
 	}
 	slices.SortStableFunc(out, func(a, b *memory.Note) int {
-		return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), slices.Compare(a.ID[:], b.ID[:]))
+		return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), memory.CompareIDs(a.ID, b.ID))
 	})
 	return out
 }

@@ -32,7 +32,7 @@ func (p *Policy) learn(ctx context.Context, d memory.Desk, c *Config, messages [
 	if c.MemoryType == memoryProcedural {
 		dec.Follow = recordTasks(&x)
 		out.addFollows(dec.Follow...)
-		dec.Outcome = out.encode()
+		dec.Outcome = policy.Encode(&out)
 		return dec, nil
 	}
 	l := ledger{c: c, exchange: &x, now: d.Now(), out: &out, after: map[uuid.UUID]memory.Note{}, before: map[uuid.UUID]memory.Note{}}
@@ -40,7 +40,7 @@ func (p *Policy) learn(ctx context.Context, d memory.Desk, c *Config, messages [
 		err := p.decideFacts(ctx, d, &l)
 		if errors.Is(err, memory.ErrBadAnswer) {
 			out = Outcome{Policy: p.Name(), Decision: decisionUnlearned, Extract: out.Extract, Decide: out.Decide}
-			return memory.Decision{Cause: memory.CauseMark, Pending: err.Error(), Outcome: out.encode()}, nil
+			return memory.Decision{Cause: memory.CauseMark, Pending: err.Error(), Outcome: policy.Encode(&out)}, nil
 		}
 		if err != nil {
 			return memory.Decision{}, err
@@ -59,7 +59,7 @@ func (p *Policy) learn(ctx context.Context, d memory.Desk, c *Config, messages [
 	}
 	dec.Follow = append(dec.Follow, due...)
 	out.addFollows(dec.Follow...)
-	dec.Outcome = out.encode()
+	dec.Outcome = policy.Encode(&out)
 	return dec, nil
 }
 
@@ -264,14 +264,10 @@ func (p *Policy) askDecision(ctx context.Context, d memory.Desk, c *Config, f *c
 		in.Similar = append(in.Similar, memory.Described{Handle: i, Content: content, Time: nb.Note.OccurredAt, Score: nb.Score})
 		m.Similar = append(m.Similar, similarMaterial{Handle: i, Text: content, Time: policy.FormatDay(nb.Note.OccurredAt), Score: float64(int(nb.Score*100)) / 100})
 	}
-	a, err := c.ask(ctx, d, question{
+	var err error
+	f.decision, f.answer, err = askFor[FactDecision](ctx, c, d, question{
 		name: "decide", prompt: &p.prompts.decide, material: m, count: len(m.Similar), input: in, lenient: lenientDecision, check: checkDecision,
 	})
-	f.answer = a
-	if err != nil {
-		return err
-	}
-	f.decision, err = policy.DecodeAnswer[FactDecision](a.JSON, "decide")
 	return err
 }
 

@@ -213,11 +213,11 @@ func (k *testDesk) Past(_ context.Context, ids []uuid.UUID, at memory.Revision) 
 }
 
 func (k *testDesk) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, error) {
-	slices.SortFunc(k.notes, func(a, b memory.Note) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	slices.SortFunc(k.notes, func(a, b memory.Note) int { return memory.CompareIDs(a.ID, b.ID) })
 	var out []memory.Note
 	for _, n := range k.notes {
 		r := recordOf(&n)
-		if bytes.Compare(n.ID[:], q.After[:]) > 0 && slices.Contains(q.Kinds, n.Kind) && filter.Match(q.Filter, &r) && len(out) < q.Limit {
+		if memory.CompareIDs(n.ID, q.After) > 0 && slices.Contains(q.Kinds, n.Kind) && filter.Match(q.Filter, &r) && len(out) < q.Limit {
 			out = append(out, n)
 		}
 	}
@@ -243,7 +243,7 @@ func (k *testDesk) All(ctx context.Context, kind memory.Kind, _ memory.ReadOptio
 
 func (k *testDesk) Recent(ctx context.Context, until uuid.UUID, n int) ([]memory.Note, error) {
 	all, err := k.List(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Limit: 1000})
-	all = slices.DeleteFunc(all, func(m memory.Note) bool { return bytes.Compare(m.ID[:], until[:]) >= 0 })
+	all = slices.DeleteFunc(all, func(m memory.Note) bool { return memory.CompareIDs(m.ID, until) >= 0 })
 	return all[max(0, len(all)-n):], err
 }
 

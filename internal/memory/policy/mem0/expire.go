@@ -100,7 +100,7 @@ func (p *Policy) expire(ctx context.Context, d memory.Desk, c *Config) (memory.D
 	}
 	dec.Follow = append(dec.Follow, expiryTasksAt(now, later)...)
 	out.addFollows(dec.Follow...)
-	dec.Outcome = out.encode()
+	dec.Outcome = policy.Encode(&out)
 	return dec, nil
 }
 

@@ -1,7 +1,6 @@
 package mem0
 
 import (
-	"bytes"
 	"context"
 	"crypto/md5" //nolint:gosec // names texts, as Mem0 does; protects nothing
 	"encoding/hex"
@@ -194,7 +193,7 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 	if c.Extraction == extractQuoted {
 		by = memory.AnalystHeuristic
 	}
-	answer, err := c.ask(ctx, d, question{
+	e, answer, err := askFor[Extraction](ctx, c, d, question{
 		name: "extract", prompt: &prompt, material: m, count: len(m.New), input: in, analyst: by,
 		lenient: lenientFacts, check: policy.CheckTypes[Extraction],
 	})
@@ -205,10 +204,6 @@ func (p *Policy) extractFacts(ctx context.Context, d memory.Desk, c *Config, x *
 	}
 	if x.guidance != nil && answer.Analyst == memory.AnalystHeuristic {
 		out.Unguided = unguided
-	}
-	e, err := policy.DecodeAnswer[Extraction](answer.JSON, "extract")
-	if err != nil {
-		return nil, err
 	}
 	out.Extract.Facts = len(e.Facts)
 	facts, notSaid := e.quotedFacts(x)
@@ -445,4 +440,4 @@ func (x *exchange) similarFilter(c *Config) filter.Expr {
 }
 
 // notAfter reports whether id a was created no later than id b.
-func notAfter(a, b uuid.UUID) bool { return bytes.Compare(a[:], b[:]) <= 0 }
+func notAfter(a, b uuid.UUID) bool { return memory.CompareIDs(a, b) <= 0 }

@@ -72,7 +72,7 @@ func (g *graphPart) runTask(ctx context.Context, d memory.Desk, c *Config, t mem
 		}
 	}
 	out.addFollows(dec.Follow...)
-	dec.Outcome = out.encode()
+	dec.Outcome = policy.Encode(&out)
 	return dec, true, nil
 }
 

@@ -1,7 +1,6 @@
 package mem0
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"time"
@@ -159,7 +158,7 @@ func (u *graphUpdate) removeLostSources() {
 			edges = append(edges, e)
 		}
 	}
-	slices.SortFunc(edges, func(a, b *graphEdge) int { return compareLinkIDs(a.id, b.id) })
+	slices.SortFunc(edges, func(a, b *graphEdge) int { return memory.CompareLinkIDs(a.id, b.id) })
 	for _, e := range edges {
 		left := slices.DeleteFunc(slices.Clone(e.edge.Sources), func(id uuid.UUID) bool {
 			return slices.Contains(e.lostSources, id) && !slices.Contains(e.newSources, id)
@@ -174,8 +173,4 @@ func (u *graphUpdate) removeLostSources() {
 			u.markChanged(e, effectInvalidated)
 		}
 	}
-}
-
-func compareLinkIDs(a, b memory.LinkID) int {
-	return cmp.Or(bytes.Compare(a.Source[:], b.Source[:]), cmp.Compare(a.Relation, b.Relation), bytes.Compare(a.Target[:], b.Target[:]))
 }

@@ -2,7 +2,6 @@ package mem0
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -57,9 +56,9 @@ func (u *graphUpdate) factTexts() (material []graphFactMaterial, plain []string)
 	return material, plain
 }
 
-// ask makes a call and records it in the outcome, failed or not.
-func (u *graphUpdate) ask(ctx context.Context, q question) (json.RawMessage, error) {
-	a, err := u.c.ask(ctx, u.d, q)
+// askAbout makes a call and records it in the outcome, failed or not.
+func askAbout[T any](ctx context.Context, u *graphUpdate, q question) (T, error) {
+	out, a, err := askFor[T](ctx, u.c, u.d, q)
 	call := GraphCall{Call: q.name, Prompt: q.prompt.Version, Analyst: a.Analyst, Model: a.Model, Repaired: a.Repaired}
 	if err != nil {
 		call.Failed = err.Error()
@@ -67,7 +66,7 @@ func (u *graphUpdate) ask(ctx context.Context, q question) (json.RawMessage, err
 		u.analyst = a.Analyst
 	}
 	u.out.Calls = append(u.out.Calls, call)
-	return a.JSON, err
+	return out, err
 }
 
 // setFound records how many entries the last answer has.
@@ -80,14 +79,10 @@ func (u *graphUpdate) readStatements(ctx context.Context) ([]*statement, error) 
 		return nil, nil
 	}
 	material, plain := u.factTexts()
-	raw, err := u.ask(ctx, question{
+	e, err := askAbout[EntitiesFound](ctx, u, question{
 		name: "entities", prompt: &u.g.entities, material: entitiesMaterial{u.user, material}, count: len(plain),
 		input: EntitiesInput{Texts: plain, User: u.user}, lenient: lenientEntities, check: policy.CheckTypes[EntitiesFound],
 	})
-	if err != nil {
-		return nil, err
-	}
-	e, err := policy.DecodeAnswer[EntitiesFound](raw, "entities")
 	if err != nil {
 		return nil, err
 	}
@@ -101,14 +96,10 @@ func (u *graphUpdate) readStatements(ctx context.Context) ([]*statement, error) 
 	for i, n := range u.named {
 		entities[i] = Entity{Entity: n.name, Type: n.kind}
 	}
-	raw, err = u.ask(ctx, question{
+	r, err := askAbout[RelationsFound](ctx, u, question{
 		name: "relations", prompt: &u.g.relations, material: relationsMaterial{u.user, entities, material}, count: len(entities),
 		input: RelationsInput{Texts: plain, Entities: entities, User: u.user}, lenient: lenientRelations, check: policy.CheckTypes[RelationsFound],
 	})
-	if err != nil {
-		return nil, err
-	}
-	r, err := policy.DecodeAnswer[RelationsFound](raw, "relations")
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +233,7 @@ func (u *graphUpdate) askContradicted(ctx context.Context, stated []*statement, 
 		m.Existing = append(m.Existing, t)
 		by[tripleKey(t, graph.EntityKey)] = e
 	}
-	raw, err := u.ask(ctx, question{
+	found, err := askAbout[ConflictsFound](ctx, u, question{
 		name: "conflicts", prompt: &u.g.conflicts, material: m, count: len(m.Existing),
 		input: ConflictsInput{New: m.New, Existing: m.Existing, Texts: plain}, lenient: lenientConflicts, check: policy.CheckTypes[ConflictsFound],
 	})
@@ -251,10 +242,6 @@ func (u *graphUpdate) askContradicted(ctx context.Context, stated []*statement, 
 	}
 	if err != nil {
 		return nil, err
-	}
-	found, err := policy.DecodeAnswer[ConflictsFound](raw, "conflicts")
-	if err != nil {
-		return nil, nil //nolint:nilerr // as above
 	}
 	u.setFound(len(found.Invalidate))
 	var out []*graphEdge

@@ -144,9 +144,9 @@ func (p *Policy) decideNote(ctx context.Context, d memory.Desk, c *Config, n mem
 		if c.Graph {
 			err = p.graph.update(ctx, d, c, factChange{added: []memory.Note{n}}, &dec, &out)
 		}
-		dec.Outcome = out.encode()
+		dec.Outcome = policy.Encode(&out)
 	default:
-		dec.Outcome = (&Outcome{Policy: p.Name(), Decision: policy.DecisionKeep}).encode()
+		dec.Outcome = policy.Encode(&Outcome{Policy: p.Name(), Decision: policy.DecisionKeep})
 	}
 	dec.Note = n
 	return dec, err
@@ -197,6 +197,14 @@ func (c *Config) ask(ctx context.Context, d memory.Desk, q question) (memory.Ans
 		return a, fmt.Errorf("%s: %w", q.name, err)
 	}
 	return a, nil
+}
+
+// askFor is [Config.ask] for an answer with the types of T.
+func askFor[T any](ctx context.Context, c *Config, d memory.Desk, q question) (out T, a memory.Answer, err error) {
+	if a, err = c.ask(ctx, d, q); err == nil {
+		out, err = policy.DecodeAnswer[T](a.JSON, q.name)
+	}
+	return out, a, err
 }
 
 // requireKey refuses a task without a key.

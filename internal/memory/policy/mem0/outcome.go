@@ -1,7 +1,6 @@
 package mem0
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -90,15 +89,6 @@ type SummaryOutcome struct {
 	Changes   int    `json:"changes,omitempty"`
 	Exchanges int    `json:"exchanges,omitempty"`
 	Kept      string `json:"kept,omitempty"` // why the old one was kept
-}
-
-// encode returns the outcome as JSON.
-func (o *Outcome) encode() json.RawMessage {
-	raw, err := json.Marshal(o)
-	if err != nil {
-		return json.RawMessage(`{}`)
-	}
-	return raw
 }
 
 // addFollows records deferred tasks, with their times.

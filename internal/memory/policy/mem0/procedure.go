@@ -78,23 +78,19 @@ func (p *Policy) writeRecord(ctx context.Context, d memory.Desk, c *Config, sess
 	out.Summary.Memories = taken
 	if taken == 0 && stale {
 		out.Summary.Kept = "all that was said was deleted"
-		return memory.Decision{Deletes: []uuid.UUID{old.ID}, Cause: memory.CauseSummarize, Outcome: out.encode()}, nil
+		return memory.Decision{Deletes: []uuid.UUID{old.ID}, Cause: memory.CauseSummarize, Outcome: policy.Encode(&out)}, nil
 	}
 	if taken == 0 {
 		out.Summary.Kept = "nothing was said since"
-		return memory.Decision{Outcome: out.encode()}, nil
+		return memory.Decision{Outcome: policy.Encode(&out)}, nil
 	}
-	a, err := c.ask(ctx, d, question{
+	answer, a, err := askFor[Summary](ctx, c, d, question{
 		name: "procedure", prompt: &p.prompts.procedure, material: m, count: taken, input: in, check: policy.CheckContent(hasSummary),
 	})
 	if errors.Is(err, memory.ErrBadAnswer) {
 		out.Summary.Kept = "the answer could not be used"
-		return memory.Decision{Outcome: out.encode()}, nil
+		return memory.Decision{Outcome: policy.Encode(&out)}, nil
 	}
-	if err != nil {
-		return memory.Decision{}, err
-	}
-	answer, err := policy.DecodeAnswer[Summary](a.JSON, "procedure")
 	if err != nil {
 		return memory.Decision{}, err
 	}
@@ -116,7 +112,7 @@ func (p *Policy) writeRecord(ctx context.Context, d memory.Desk, c *Config, sess
 		dec.Follow = []memory.Follow{{Task: memory.Task{Name: TaskProcedure, Key: session}}}
 	}
 	out.addFollows(dec.Follow...)
-	dec.Outcome = out.encode()
+	dec.Outcome = policy.Encode(&out)
 	return dec, nil
 }
 

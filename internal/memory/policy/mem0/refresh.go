@@ -48,7 +48,7 @@ func (p *Policy) markOrphans(ctx context.Context, d memory.Desk, key string) (me
 		return memory.Decision{}, fmt.Errorf("read the message: %w", err)
 	}
 	if len(existing) > 0 { // the message was restored
-		return memory.Decision{Outcome: out.encode()}, nil
+		return memory.Decision{Outcome: policy.Encode(&out)}, nil
 	}
 	dec := memory.Decision{Cause: memory.CauseDelete}
 	for n, err := range policy.EachNote(ctx, d, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFact}}) {
@@ -62,7 +62,7 @@ func (p *Policy) markOrphans(ctx context.Context, d memory.Desk, key string) (me
 			out.Stale = append(out.Stale, n.ID)
 		}
 	}
-	dec.Outcome = out.encode()
+	dec.Outcome = policy.Encode(&out)
 	return dec, nil
 }
 

@@ -175,7 +175,7 @@ func (p *Policy) summarize(ctx context.Context, d memory.Desk, c *Config, t memo
 	done := s.out.Summary
 	if t.Key == keyRefresh && !s.current.Provenance.Stale {
 		done.Kept = "it is not stale"
-		return memory.Decision{Outcome: s.out.encode()}, nil
+		return memory.Decision{Outcome: policy.Encode(&s.out)}, nil
 	}
 	done.Memories, done.Exchanges = len(s.facts), s.progress.Exchanges
 	if len(s.facts) == 0 {
@@ -203,17 +203,13 @@ func (p *Policy) summarize(ctx context.Context, d memory.Desk, c *Config, t memo
 		in.Old, in.Changes, count = s.current.Content, changes, len(changes)
 		m.OldSummary, m.Changes = s.current.Content, changes
 	}
-	a, err := c.ask(ctx, d, question{
+	answer, a, err := askFor[Summary](ctx, c, d, question{
 		name: "summarize", prompt: &p.prompts.summarize, material: m, count: count, input: in, check: policy.CheckContent(hasSummary),
 	})
 	switch {
 	case errors.Is(err, memory.ErrBadAnswer):
 		return s.keepOld("the answer could not be used"), nil
 	case err != nil:
-		return memory.Decision{}, err
-	}
-	answer, err := policy.DecodeAnswer[Summary](a.JSON, "summarize")
-	if err != nil {
 		return memory.Decision{}, err
 	}
 	content := policy.CleanLine(answer.Summary, c.SummaryChars)
@@ -306,7 +302,7 @@ func (s *summaryRun) isSupported(content string, in SummarizeInput) bool {
 // not counted again.
 func (s *summaryRun) keepOld(why string) memory.Decision {
 	s.out.Summary.Kept = why
-	dec := memory.Decision{Cause: memory.CauseSummarize, Outcome: s.out.encode()}
+	dec := memory.Decision{Cause: memory.CauseSummarize, Outcome: policy.Encode(&s.out)}
 	if s.current.ID != uuid.Nil {
 		n := s.current
 		n.Attributes = map[string]any{}
@@ -334,7 +330,7 @@ func (s *summaryRun) write(d memory.Desk, content string, by memory.Analyst) mem
 	}
 	n.Attributes[attrRevision] = float64(s.revision)
 	s.setProgress(&n)
-	return memory.Decision{Puts: []memory.Note{n}, Cause: memory.CauseSummarize, Outcome: s.out.encode()}
+	return memory.Decision{Puts: []memory.Note{n}, Cause: memory.CauseSummarize, Outcome: policy.Encode(&s.out)}
 }
 
 // languageOf returns the language of prompts for facts: Chinese or else English.

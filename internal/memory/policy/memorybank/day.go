@@ -90,7 +90,7 @@ func (day *dayRun) removeDerived(o *outcome) memory.Decision {
 
 // askSummary asks for the day's summary; ok is false when the answer is empty.
 func (p *Policy) askSummary(ctx context.Context, d memory.Desk, c *Config, day *dayRun, o *outcome) (n memory.Note, ok bool, err error) {
-	raw, analyst, err := p.ask(ctx, d, c, o, question{
+	a, analyst, err := askFor[DaySummary](ctx, p, d, c, o, question{
 		name: callDay, language: day.language,
 		check: policy.CheckContent(func(s *DaySummary) bool { return !policy.IsBlank(s.Summary) }),
 		material: func(chars int) (any, any, int) {
@@ -99,10 +99,6 @@ func (p *Policy) askSummary(ctx context.Context, d memory.Desk, c *Config, day *
 			return m, in, len(m.Turns)
 		},
 	})
-	if err != nil {
-		return n, false, err
-	}
-	a, err := policy.DecodeAnswer[DaySummary](raw, callDay)
 	if err != nil {
 		return n, false, err
 	}
@@ -123,7 +119,7 @@ func (p *Policy) askSummary(ctx context.Context, d memory.Desk, c *Config, day *
 
 // askPersonality asks what the day shows of the person; ok is false when the answer is empty.
 func (p *Policy) askPersonality(ctx context.Context, d memory.Desk, c *Config, day *dayRun, o *outcome) (n memory.Note, ok bool, err error) {
-	raw, analyst, err := p.ask(ctx, d, c, o, question{
+	a, analyst, err := askFor[DayPersonality](ctx, p, d, c, o, question{
 		name: callPersonality, language: day.language, check: policy.CheckTypes[DayPersonality],
 		material: func(chars int) (any, any, int) {
 			m, in := day.material(c, chars)
@@ -131,10 +127,6 @@ func (p *Policy) askPersonality(ctx context.Context, d memory.Desk, c *Config, d
 			return m, in, len(m.Turns)
 		},
 	})
-	if err != nil {
-		return n, false, err
-	}
-	a, err := policy.DecodeAnswer[DayPersonality](raw, callPersonality)
 	if err != nil {
 		return n, false, err
 	}

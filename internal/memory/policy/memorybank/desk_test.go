@@ -1,7 +1,6 @@
 package memorybank
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -67,7 +66,7 @@ func (s *testDesk) List(_ context.Context, q memory.NoteQuery) ([]memory.Note, e
 		if q.ByTime {
 			at = a.OccurredAt.Compare(b.OccurredAt)
 		}
-		return cmp.Or(at, bytes.Compare(a.ID[:], b.ID[:]))
+		return cmp.Or(at, memory.CompareIDs(a.ID, b.ID))
 	}
 	slices.SortFunc(s.notes, func(a, b memory.Note) int { return order(&a, &b) })
 	position := &memory.Note{ID: q.After, OccurredAt: q.AfterTime}

@@ -155,11 +155,7 @@ type outcome struct {
 
 func (o *outcome) encode() json.RawMessage {
 	o.Policy = "memorybank"
-	raw, err := json.Marshal(o)
-	if err != nil { // impossible: all its types exist in JSON
-		return json.RawMessage(`{}`)
-	}
-	return raw
+	return policy.Encode(o)
 }
 
 // addCall records who answered a call.
@@ -272,6 +268,15 @@ func (p *Policy) ask(ctx context.Context, d memory.Desk, c *Config, o *outcome, 
 		}
 		chars /= 2
 	}
+}
+
+// askFor is [Policy.ask] for an answer with the types of T.
+func askFor[T any](ctx context.Context, p *Policy, d memory.Desk, c *Config, o *outcome, q question) (out T, by memory.Analyst, err error) {
+	raw, by, err := p.ask(ctx, d, c, o, q)
+	if err == nil {
+		out, err = policy.DecodeAnswer[T](raw, q.name)
+	}
+	return out, by, err
 }
 
 var (

@@ -3,7 +3,6 @@ package memorybank
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -125,11 +124,11 @@ func (r *overallRun) material(l policy.Language, chars int) (overallMaterial, Ov
 	return m, in
 }
 
-// ask makes a call about the days.
-func (r *overallRun) ask(ctx context.Context, name string, check func(json.RawMessage) error) (json.RawMessage, memory.Analyst, error) {
+// askDays makes a call about the days.
+func askDays[T any](ctx context.Context, r *overallRun, name string, hasContent func(*T) bool) (T, memory.Analyst, error) {
 	l := r.language()
-	return r.p.ask(ctx, r.d, r.c, r.o, question{
-		name: name, language: l, check: check,
+	return askFor[T](ctx, r.p, r.d, r.c, r.o, question{
+		name: name, language: l, check: policy.CheckContent(hasContent),
 		material: func(chars int) (any, any, int) {
 			m, in := r.material(l, chars)
 			return m, in, len(m.Days)
@@ -138,11 +137,7 @@ func (r *overallRun) ask(ctx context.Context, name string, check func(json.RawMe
 }
 
 func (r *overallRun) history(ctx context.Context) (memory.Note, error) {
-	raw, analyst, err := r.ask(ctx, callHistory, policy.CheckContent(func(s *History) bool { return !policy.IsBlank(s.Summary) }))
-	if err != nil {
-		return memory.Note{}, err
-	}
-	a, err := policy.DecodeAnswer[History](raw, callHistory)
+	a, analyst, err := askDays(ctx, r, callHistory, func(s *History) bool { return !policy.IsBlank(s.Summary) })
 	if err != nil {
 		return memory.Note{}, err
 	}
@@ -150,11 +145,7 @@ func (r *overallRun) history(ctx context.Context) (memory.Note, error) {
 }
 
 func (r *overallRun) portrait(ctx context.Context) (memory.Note, error) {
-	raw, analyst, err := r.ask(ctx, callPortrait, policy.CheckContent(func(a *Portrait) bool { return !policy.IsBlank(a.Portrait) }))
-	if err != nil {
-		return memory.Note{}, err
-	}
-	a, err := policy.DecodeAnswer[Portrait](raw, callPortrait)
+	a, analyst, err := askDays(ctx, r, callPortrait, func(a *Portrait) bool { return !policy.IsBlank(a.Portrait) })
 	if err != nil {
 		return memory.Note{}, err
 	}

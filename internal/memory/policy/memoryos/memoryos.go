@@ -246,11 +246,7 @@ type Damaged struct {
 
 func (o *outcome) encode() json.RawMessage {
 	o.Policy = Name
-	raw, err := json.Marshal(o)
-	if err != nil { // impossible: all its types exist in JSON
-		return json.RawMessage(`{}`)
-	}
-	return raw
+	return policy.Encode(o)
 }
 
 // MovesOf returns the moves in the result of a job, in their order; nil when it has none.

@@ -1,7 +1,6 @@
 package contexts
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -141,7 +140,7 @@ func (p *packer) dateHeading(it *item) string {
 // item.
 func sortByTime(items []*item) {
 	compare := func(a, b *item) int {
-		return cmp.Or(a.note.OccurredAt.Compare(b.note.OccurredAt), bytes.Compare(a.note.ID[:], b.note.ID[:]))
+		return cmp.Or(a.note.OccurredAt.Compare(b.note.OccurredAt), memory.CompareIDs(a.note.ID, b.note.ID))
 	}
 	slices.SortFunc(items, compare)
 	first := map[string]*item{}

@@ -57,7 +57,7 @@ func (a *Service) summedAgain(ctx context.Context, s tenant.Scope, v memory.View
 	if of, err = a.after(ctx, s, v, after); err != nil {
 		return said, nil, err
 	}
-	if i := slices.IndexFunc(of, func(q queued) bool { return slices.Compare(q.note.ID[:], m.through[:]) > 0 }); i >= 0 {
+	if i := slices.IndexFunc(of, func(q queued) bool { return memory.CompareIDs(q.note.ID, m.through) > 0 }); i >= 0 {
 		of = of[:i]
 	}
 	window := m.Window
@@ -99,7 +99,7 @@ func (a *Service) unchangedSummary(ctx context.Context, s tenant.Scope, v memory
 			if n.Deleted || n.Provenance.Stale {
 				continue
 			}
-			if through, ok := memory.SumsUp(n); ok && slices.Compare(through[:], first[:]) < 0 {
+			if through, ok := memory.SumsUp(n); ok && memory.CompareIDs(through, first) < 0 {
 				return *n, nil
 			}
 			if n.Attributes[attrMade] == true {

@@ -200,7 +200,7 @@ func (a *Service) addQueue(ctx context.Context, s tenant.Scope, v memory.View, m
 	var turns []queued
 	if event != nil {
 		current = event.ID
-		if slices.Compare(event.ID[:], m.through[:]) <= 0 {
+		if memory.CompareIDs(event.ID, m.through) <= 0 {
 			q := queued{note: *event, turn: turnFor(event)}
 			q.turn.Text = a.fit(q.turn.Text, m.Window/shareOfEvent)
 			taken, turns = a.sizeOfTurn(&q.turn), append(turns, q)

@@ -208,7 +208,7 @@ func (r *runState) verdict(p *memory.Paging, job *memory.Job, now time.Time) Sto
 
 // continues reports whether the agent acts again after a turn.
 func (r *runState) continues(t *turnState) bool {
-	if slices.ContainsFunc(r.alerts, func(n memory.Note) bool { return slices.Compare(n.ID[:], t.note.ID[:]) > 0 }) {
+	if slices.ContainsFunc(r.alerts, func(n memory.Note) bool { return memory.CompareIDs(n.ID, t.note.ID) > 0 }) {
 		return true
 	}
 	if slices.ContainsFunc(t.calls, func(c *callState) bool { return c.result.Attributes[attrEnds] == true }) {

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -228,7 +227,7 @@ func arrange(list []queued, current uuid.UUID) []memory.Turn {
 		case current != uuid.Nil && run == current:
 			last = append(last, &list[i])
 		case current != uuid.Nil && beginsRun(n) && !begun[run]:
-			if slices.Compare(run[:], current[:]) < 0 {
+			if memory.CompareIDs(run, current) < 0 {
 				order = append(order, &list[i])
 			}
 		case beginsRun(n) || !events[run]:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -235,7 +234,7 @@ func (ex *exportRun) queue(a *agentPart, prompt, now string) error {
 	check := newReader(&ex.v.Collection, ex.l.clock().Add(memory.MaxEventAhead), &agentPart{}, "", &left{})
 	for i := range ex.messages {
 		n := &ex.messages[i]
-		shown := slices.Compare(n.ID[:], through[:]) > 0
+		shown := memory.CompareIDs(n.ID, through) > 0
 		if shown && !summed {
 			summed = true
 			add(ex.summaryMessage(), true)

@@ -391,7 +391,7 @@ func (r *reader) known(id string) map[string]any {
 	at, ok := parseTime(when)
 	own, _ := known[lineID].(string)
 	parsed, err := uuid.Parse(own)
-	if !ok || err != nil || !at.Equal(r.at) || slices.Compare(parsed[:], r.last[:]) <= 0 {
+	if !ok || err != nil || !at.Equal(r.at) || memory.CompareIDs(parsed, r.last) <= 0 {
 		return nil
 	}
 	return known

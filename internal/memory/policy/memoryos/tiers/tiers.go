@@ -100,7 +100,7 @@ func (t *Service) Sessions(ctx context.Context, s tenant.Scope, v memory.View, b
 		return nil, err
 	}
 	slices.SortStableFunc(out, func(a, b Session) int {
-		newest := cmp.Or(b.LastVisit.Compare(a.LastVisit), slices.Compare(b.Note.ID[:], a.Note.ID[:]))
+		newest := cmp.Or(b.LastVisit.Compare(a.LastVisit), memory.CompareIDs(b.Note.ID, a.Note.ID))
 		switch {
 		case (a.Damaged == "") != (b.Damaged == ""):
 			return cmp.Compare(len(a.Damaged), len(b.Damaged))
@@ -169,7 +169,7 @@ func (t *Service) Session(ctx context.Context, s tenant.Scope, v memory.View, id
 	if len(damaged) > 0 && list[0].Damaged == "" {
 		list[0].Damaged = damaged[0].Reason
 	}
-	all = slices.DeleteFunc(all, func(p memoryos.Page) bool { return slices.Compare(p.First[:], after[:]) <= 0 })
+	all = slices.DeleteFunc(all, func(p memoryos.Page) bool { return memory.CompareIDs(p.First, after) <= 0 })
 	more = len(all) > limit
 	pages, err = t.pages(ctx, s, v, all[:min(len(all), limit)])
 	return list[0], pages, more, err
@@ -212,7 +212,7 @@ func (t *Service) pages(ctx context.Context, s tenant.Scope, v memory.View, list
 			Preloaded: p.State.Preloaded, Reason: p.State.Reason,
 		}
 		of := append([]uuid.UUID{p.First}, p.Others...)
-		slices.SortFunc(of, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+		slices.SortFunc(of, memory.CompareIDs)
 		for _, id := range of {
 			if n, ok := messages[id]; ok {
 				out[i].Messages = append(out[i].Messages, n)
