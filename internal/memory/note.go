@@ -131,6 +131,30 @@ type Note struct {
 	Tokens   []byte    `json:"tokens"`   // token directions of Vector, see [Embedding.Codes]; written and read with it
 }
 
+// Begun returns a time before which no job knew any of some notes, by the clock of any process; zero if there are none. Summaries, profiles
+// and sessions are made again all the time: beside others, they do not count.
+func Begun(notes ...Note) (since time.Time) {
+	others := slices.DeleteFunc(slices.Clone(notes), func(n Note) bool { return n.Kind == KindSummary || n.Kind == KindProfile || n.Kind == KindSession })
+	if len(others) == 0 {
+		others = notes
+	}
+	for i := range others {
+		at := others[i].CreatedAt
+		if others[i].ID.Version() == 7 { // what is imported may say that it was created later than its id
+			if sec, nsec := others[i].ID.Time().UnixTime(); time.Unix(sec, nsec).Before(at) {
+				at = time.Unix(sec, nsec)
+			}
+		}
+		if at = at.Add(-clocksDiffer); since.IsZero() || at.Before(since) {
+			since = at
+		}
+	}
+	return since
+}
+
+// clocksDiffer is by how much the clocks of two processes may differ.
+const clocksDiffer = time.Hour
+
 // Embed sets the note's vector and tokens.
 func (n *Note) Embed(e Embedding, embedder string) {
 	n.Vector, n.Tokens, n.Embedder = e.Vector, e.Codes(), embedder

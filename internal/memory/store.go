@@ -507,8 +507,8 @@ type JobWriter interface {
 	HoldJob(ctx context.Context, job, lease uuid.UUID) error
 	// EndJob ends a leased job with this transaction; Conflict when the lease is not the current one.
 	EndJob(ctx context.Context, job, lease uuid.UUID, end JobEnd) error
-	// ClearJobs deletes the results of ended jobs that have one of these texts, as JSON writes them.
-	ClearJobs(ctx context.Context, texts []string) error
+	// ClearJobs deletes the results of jobs that ended since the notes began and have one of these texts, as JSON writes them.
+	ClearJobs(ctx context.Context, texts []string, since time.Time) error
 }
 
 // ReviewWriter opens and closes reviews of the collection.

@@ -119,11 +119,11 @@ type NoteErasure interface {
 	// the notes in past that are not kept, with their vectors; of notes also their links and use, of past the ended links with
 	// attributes. It returns how many versions were deleted, and what the layer holds less.
 	EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, notes, past []uuid.UUID, kept []memory.Version) (versions int64, less Stored, err error)
-	// EraseJobs deletes the jobs of notes, and clears what other jobs of the collection hold about them: moves of others stay, those of past
-	// too.
-	EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes, past []uuid.UUID) (int64, error)
-	// ClearJobs deletes the results of ended jobs of the collection that have one of these texts, but for their moves.
-	ClearJobs(ctx context.Context, tenantID, collection uuid.UUID, texts []string) error
+	// EraseJobs deletes the jobs of notes, and clears what other jobs of the collection that ended since hold about them: moves of others
+	// stay, those of past too.
+	EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes, past []uuid.UUID, since time.Time) (int64, error)
+	// ClearJobs deletes the results of jobs of the collection that ended since and have one of these texts, but for their moves.
+	ClearJobs(ctx context.Context, tenantID, collection uuid.UUID, texts []string, since time.Time) error
 	// EraseReviews deletes the reviews that are about notes.
 	EraseReviews(ctx context.Context, tenantID, collection uuid.UUID, notes []uuid.UUID) (int64, error)
 	// EraseProposals deletes the reviews of merges from one of the collections that are about notes, in whichever collection.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -200,11 +201,35 @@ func (e *erasing) rewrite(ctx context.Context, q Session, s *shown) error {
 	return q.InsertVector(ctx, e.Tenant, n.Version(), n.Embedder, n.Vector, n.Tokens)
 }
 
+// begun returns when the first of notes began. What is made again from others, and is as old as its collection, does not count.
+func begun(ctx context.Context, q Session, from []erasing, notes []uuid.UUID) (since time.Time, err error) {
+	var all []memory.Note
+	for i := range from {
+		x := &from[i]
+		layers, err := q.Layers(ctx, x.CollectionRow, x.head.Revision)
+		if err != nil {
+			return since, err
+		}
+		found, err := q.NoteVersions(ctx, x.Tenant, layers, NoteReader{Collection: x.ID}, notes)
+		if err != nil {
+			return since, err
+		}
+		for _, n := range found {
+			all = append(all, n.Note)
+		}
+	}
+	return memory.Begun(all...), nil
+}
+
 // eraseFrom erases notes from the layers of collections, and what their jobs and reviews say about them. A fork may have shown what its
 // base loses: what all of them show is counted before the first loses anything.
 func eraseFrom(ctx context.Context, q Session, from []erasing, what *memory.Erasing, out *memory.Erased) error {
 	all := slices.Concat(what.Notes, what.Past)
 	stays, err := shownPast(ctx, q, from, what)
+	if err != nil {
+		return err
+	}
+	since, err := begun(ctx, q, from, all)
 	if err != nil {
 		return err
 	}
@@ -236,7 +261,7 @@ func eraseFrom(ctx context.Context, q Session, from []erasing, what *memory.Eras
 				}
 			}
 		}
-		jobs, err := q.EraseJobs(ctx, e.Tenant, e.ID, what.Notes, what.Past)
+		jobs, err := q.EraseJobs(ctx, e.Tenant, e.ID, what.Notes, what.Past, since)
 		if err != nil {
 			return err
 		}
@@ -262,7 +287,7 @@ func eraseFrom(ctx context.Context, q Session, from []erasing, what *memory.Eras
 }
 
 // ClearJobs implements memory.Tx.
-func (t *Tx) ClearJobs(ctx context.Context, texts []string) error {
+func (t *Tx) ClearJobs(ctx context.Context, texts []string, since time.Time) error {
 	var written []string
 	for _, s := range texts {
 		doc, err := Document("text", s)
@@ -276,5 +301,5 @@ func (t *Tx) ClearJobs(ctx context.Context, texts []string) error {
 	if len(written) == 0 {
 		return ctx.Err()
 	}
-	return t.q.ClearJobs(t.ctx, t.scope.Tenant(), t.row.ID, written)
+	return t.q.ClearJobs(t.ctx, t.scope.Tenant(), t.row.ID, written, since)
 }

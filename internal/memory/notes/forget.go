@@ -56,7 +56,8 @@ type consequences struct {
 	unlinks []memory.LinkID
 	was     *memory.Note // of a note that is not visible: its last version; nil: it has none here
 	said    []uuid.UUID
-	texts   []string // of gone, and the sentences that were taken out
+	also    []memory.Note // gone, as they were, and what says or said what the deleted note does
+	texts   []string      // of gone, and the sentences that were taken out
 }
 
 // finder finds the consequences of a deletion.
@@ -140,6 +141,11 @@ func (n *Service) consequencesOf(ctx context.Context, s tenant.Scope, c *memory.
 	for i := range also {
 		out.texts = append(out.texts, also[i].Content)
 	}
+	of, err := f.sourcesOf(ctx, note)
+	if err != nil {
+		return out, err
+	}
+	out.also = slices.Concat(also, of, out.edits)
 	also = append(also, *note)
 	shown, err := f.shownBy(ctx, also, out.edits)
 	if err != nil {
@@ -666,7 +672,7 @@ func (x *consequences) clear(ctx context.Context, tx memory.Tx, d *derivation, g
 	}
 	texts = append(texts, x.texts...)
 	texts = slices.DeleteFunc(texts, isShort)
-	if err := tx.ClearJobs(ctx, texts); err != nil {
+	if err := tx.ClearJobs(ctx, texts, memory.Begun(slices.Concat(gone, x.also)...)); err != nil {
 		return err
 	}
 	for page := range slices.Chunk(d.sessions, sessionsAtOnce) {

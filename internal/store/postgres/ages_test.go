@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 	"github.com/slipboxhq/slipbox/internal/store/postgres"
@@ -52,16 +53,19 @@ func (in *tenantIn) multiply(t *testing.T, owner *pgx.Conn, n int) {
 	const series = " FROM generate_series(1, $3::int) i"
 	for _, text := range []string{
 		`INSERT INTO notes (tenant, layer, id, from_rev, to_rev, deleted, kind, state, key, importance, occurred_at, created_at, updated_at, bytes, embedder, category, context,
- keywords, tags, error, analyst, supplied, content, digest) SELECT $1, $2, md5('n' || i)::uuid, 10 + i, 9223372036854775807, false, CASE i % 2 WHEN 0 THEN 'note' ELSE 'message' END, 'evolved', '', .5, now(), now(), now(), 100,
- 'hash', '', '', '{}', '{}', '', '', '{}', 'text', i` + series,
+ keywords, tags, attributes, error, analyst, supplied, content, digest) SELECT $1, $2, md5('n' || i)::uuid, 10 + i, 9223372036854775807, false, CASE i % 2 WHEN 0 THEN 'note' ELSE 'message' END, 'evolved', '', .5, now(), now(), now(), 100,
+ 'hash', '', '', '{}', '{}', jsonb_build_object('session', (i / 8)::text), '', '', '{}', 'text', i` + series,
 		"INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT $1, $2, md5('n' || i)::uuid, 10 + i, 'hash', v.vec, v.tokens" + series +
 			", (SELECT * FROM vectors WHERE tenant = $1 AND layer = $2 LIMIT 1) v",
 		"INSERT INTO usage (tenant, layer, note, access_count, strength, heat) SELECT $1, $2, md5('n' || i)::uuid, 1, 1, 0" + series,
 		`INSERT INTO links (tenant, layer, source, relation, target, from_rev, to_rev, deleted, confidence, created_at)
  SELECT $1, $2, md5('n' || i)::uuid, 'related', md5('n' || i + 1)::uuid, 10 + i, 9223372036854775807, false, 1, now()` + series,
 		"INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes) SELECT $1, $2, 10 + i, now(), '', md5('j' || i)::uuid, md5('n' || i)::uuid, 'add', 0" + series,
-		`INSERT INTO jobs (tenant, id, collection, note, kind, stage, state, seq, attempts, error, lease, created_at)
- SELECT $1, md5('j' || i)::uuid, $2, md5('n' || i)::uuid, 'note', 'decide', CASE WHEN i % 4 > 0 THEN 'done' ELSE 'queued' END, 10 + i, 0, '', '00000000-0000-0000-0000-000000000000', now()` + series,
+		`INSERT INTO jobs (tenant, id, collection, note, kind, stage, state, seq, attempts, error, lease, result, finished_at, created_at)
+ SELECT $1, md5('j' || i)::uuid, $2, md5('n' || i)::uuid, 'note', 'decide', CASE WHEN i % 4 > 0 THEN 'done' ELSE 'queued' END, 10 + i, 0, '', '00000000-0000-0000-0000-000000000000',
+ CASE WHEN i % 4 > 0 THEN '{"read":[]}'::json END, CASE WHEN i % 4 > 0 THEN now() - interval '1 d' END, now()` + series,
+		`INSERT INTO jobs (tenant, id, collection, note, kind, stage, state, seq, attempts, error, lease, payload, created_at) SELECT $1, md5('t' || i)::uuid, $2, '00000000-0000-0000-0000-000000000000',
+ 'policy', 'upkeep', 'queued', 10 + i, 0, '', '00000000-0000-0000-0000-000000000000', json_build_object('name', 'task', 'key', i), now()` + series + " WHERE i % 20 = 0",
 		`INSERT INTO collections (tenant, id, agent, name, display_name, policy, policy_config, embedder, dim, reembedded, ephemeral, state, parent, parent_revision, created_at)
  SELECT $1, md5($2::text || i)::uuid, '00000000-0000-0000-0000-000000000000', 'c' || i, '', 'amem', '{}', 'hash', 384, '00000000-0000-0000-0000-000000000000', false, 'active',
  '00000000-0000-0000-0000-000000000000', 0, now()` + series,
@@ -126,6 +130,13 @@ func (in *tenantIn) ages() map[string]func(context.Context) error {
 			})
 			return err
 		},
+		"a task that waits": func(ctx context.Context) error {
+			_, err := in.Write(ctx, in.scope, in.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+				_, err := tx.HasTask(ctx, "task", "none")
+				return err
+			})
+			return err
+		},
 		"claim": func(ctx context.Context) error {
 			for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide} {
 				if _, err := in.ClaimJobs(ctx, in.scope, in.collection, stage, uuid.New(), time.Now().Add(time.Minute), 1); err != nil {
@@ -151,7 +162,12 @@ func (in *tenantIn) ages() map[string]func(context.Context) error {
 			return err
 		},
 		"erase": func(ctx context.Context) error {
-			_, err := in.EraseNotes(ctx, in.scope, in.collection, memory.Erasing{Past: ids}, memory.AuditEntry{Action: "note.erase"})
+			_, err := in.Write(ctx, in.scope, in.collection, memory.WriteOptions{}, func(ctx context.Context, tx memory.Tx) error {
+				return tx.ClearJobs(ctx, []string{"nothing says it"}, memory.Begun(in.last...))
+			})
+			if err == nil {
+				_, err = in.EraseNotes(ctx, in.scope, in.collection, memory.Erasing{Past: ids}, memory.AuditEntry{Action: "note.erase"})
+			}
 			return err
 		},
 	}
@@ -164,6 +180,7 @@ func (in *tenantIn) ages() map[string]func(context.Context) error {
 		"by revision, a next page":      {ByRevision: true, After: last.ID, AfterRevision: last.From},
 		"messages":                      {Kinds: messages},
 		"messages by time":              {Kinds: messages, ByTime: true},
+		"messages of a session":         {Kinds: messages, ByTime: true, Filter: filter.AttributeIs(memory.AttrSession, "7")},
 		"messages by time, a next page": {Kinds: messages, ByTime: true, AfterTime: last.OccurredAt, After: last.ID},
 		"facts":                         {Kinds: []memory.Kind{memory.KindFact}},
 	} {
@@ -197,7 +214,7 @@ func (in *tenantIn) blocks(t *testing.T, call func(context.Context) error) (n in
 	in.sent.mu.Unlock()
 	must.Do(t, call(t.Context()))
 	for text, args := range in.sent.seen {
-		if !explains(text) || text[:6] == "INSERT" || strings.Contains(text, "strpos(") { // of values; texts that are searched
+		if !explains(text) || text[:6] == "INSERT" || strings.Contains(text, "FROM reviews ") { // of values; texts that are searched
 			continue
 		}
 		tx := must.Get(in.serving.Begin(t.Context()))(t)

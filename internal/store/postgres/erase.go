@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -92,9 +93,14 @@ func (q *session) keepTombstones(ctx context.Context, tenantID, layer uuid.UUID,
 	return err
 }
 
-// named is the condition that a document has one of the ids $4.
+// named is the condition that a document has one of the texts $4.
 func named(column string) string {
-	return "EXISTS (SELECT FROM unnest($4::text[]) e WHERE strpos(" + column + "::text, e) > 0)"
+	return "(SELECT true FROM unnest($4::text[]) e WHERE strpos(" + column + "::text, e) > 0 LIMIT 1)" // one row: it is not joined
+}
+
+// endedSince is the condition that a job x with a result ended since a time, or has not ended.
+func endedSince(mark string) string {
+	return "x.result IS NOT NULL AND CASE WHEN x.finished_at IS NULL THEN 'infinity' ELSE x.finished_at END >= " + mark
 }
 
 // moves is what stays of a result, NULL if nothing does: the moves of pairs and sessions, which repeat nothing that was said, without
@@ -104,7 +110,7 @@ const moves = `(SELECT json_build_object('moves', json_agg(m.value ORDER BY m.n)
  WHERE NOT EXISTS (SELECT FROM unnest($5::text[]) e WHERE strpos(m.value::text, e) > 0) HAVING COUNT(*) > 0)`
 
 // EraseJobs implements store.NoteErasure.
-func (q *session) EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes, past []uuid.UUID) (int64, error) {
+func (q *session) EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes, past []uuid.UUID, since time.Time) (int64, error) {
 	all, names := slices.Concat(notes, past), idTexts(notes)
 	gone, err := collect(ctx, q, `SELECT x.id FROM unnest($3::uuid[]) k (note) CROSS JOIN LATERAL (SELECT * FROM jobs x
  WHERE x.tenant = $1 AND x.note = k.note AND x.note <> `+zeroID+` AND x.collection = $2 AND x.state NOT IN ('queued', 'running') OFFSET 0) x
@@ -115,11 +121,14 @@ func (q *session) EraseJobs(ctx context.Context, tenantID, collection uuid.UUID,
 	for _, id := range gone {
 		q.later("DELETE FROM jobs WHERE tenant = $1 AND id = $2", tenantID, id)
 	}
-	cleared, err := q.exec(ctx, `UPDATE jobs SET result = `+moves+`, error = '', payload = CASE WHEN state IN ('queued', 'running') THEN payload END,
- note = CASE WHEN note = ANY($7::uuid[]) AND state NOT IN ('queued', 'running') THEN `+zeroID+` ELSE note END
- WHERE tenant = $1 AND collection = $2 AND $3::int = 0 AND result IS NOT NULL AND (`+named("result")+" OR note = ANY($6::uuid[]) AND state NOT IN ('queued', 'running'))",
-		tenantID, collection, 0, idTexts(all), names, all, notes)
-	return int64(len(gone)) + cleared, err
+	cleared, err := collect(ctx, q, "SELECT x.id FROM jobs x WHERE x.tenant = $1 AND x.collection = $2 AND "+endedSince("$3")+" AND "+named("x.result")+`
+ UNION SELECT x.id FROM unnest($5::uuid[]) k (note) CROSS JOIN LATERAL (SELECT * FROM jobs x WHERE x.tenant = $1 AND x.note = k.note AND x.note <> `+zeroID+`
+ AND x.collection = $2 AND x.state NOT IN ('queued', 'running') OFFSET 0) x WHERE x.result IS NOT NULL`, []any{tenantID, collection, since, idTexts(all), all}, store.ScanOne[uuid.UUID])
+	for _, id := range cleared {
+		q.later(`UPDATE jobs SET result = `+moves+`, error = '', payload = CASE WHEN state IN ('queued', 'running') THEN payload END,
+ note = CASE WHEN note = ANY($3::uuid[]) AND state NOT IN ('queued', 'running') THEN `+zeroID+` ELSE note END WHERE tenant = $1 AND id = $2 AND $4::int = 0`, tenantID, id, notes, 0, names)
+	}
+	return int64(len(gone) + len(cleared)), err
 }
 
 // EraseReviews implements store.NoteErasure.
@@ -140,8 +149,8 @@ func (q *session) RaiseEpoch(_ context.Context, tenantID, layer uuid.UUID) error
 }
 
 // ClearJobs implements store.NoteErasure.
-func (q *session) ClearJobs(_ context.Context, tenantID, collection uuid.UUID, texts []string) error {
-	q.later(`UPDATE jobs SET result = `+moves+` WHERE tenant = $1 AND collection = $2 AND $3::int = 0 AND result IS NOT NULL AND state NOT IN ('queued', 'running')
- AND `+named("result"), tenantID, collection, 0, texts, []string{})
+func (q *session) ClearJobs(_ context.Context, tenantID, collection uuid.UUID, texts []string, since time.Time) error {
+	q.later(`UPDATE jobs x SET result = `+moves+" WHERE x.tenant = $1 AND x.collection = $2 AND "+endedSince("$3")+" AND x.state NOT IN ('queued', 'running') AND "+
+		named("x.result"), tenantID, collection, since, texts, []string{})
 	return nil
 }

@@ -217,6 +217,8 @@ func (q *session) checkRights(ctx context.Context) error {
 SELECT r.name || ' on table ' || t.relname FROM pg_class t, home, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) r (name)
  WHERE t.relnamespace = home.id AND (t.relname IN ('tenants', 'signing_keys') OR t.oid IN (SELECT polrelid FROM pg_policy WHERE polname = 'own_tenant'))
  AND NOT has_table_privilege(t.oid, r.name)
+UNION ALL SELECT 'SELECT on view ' || v.relname FROM pg_class v, home WHERE v.relnamespace = home.id AND v.relkind = 'v' AND v.relname IN ('tenant_notes', 'tenant_jobs')
+ AND NOT has_table_privilege(v.oid, 'SELECT')
 UNION ALL SELECT 'USAGE on sequence ' || t.relname FROM pg_class t, home WHERE t.relnamespace = home.id AND t.relkind = 'S' AND t.relname = 'audit_ids'
  AND NOT has_sequence_privilege(t.oid, 'USAGE')
 UNION ALL SELECT 'EXECUTE on function ' || f.proname FROM pg_proc f, home WHERE f.pronamespace = home.id AND f.prosecdef

@@ -80,6 +80,9 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 		}
 	}
 	from := r.from(&p)
+	if ofSession && !pg.Listed {
+		from = strings.Replace(from, "notes", "tenant_notes", 1) // for its index
+	}
 	branches := make([]string, len(layers))
 	for i, l := range layers {
 		branches[i] = "(SELECT " + r.columns() + from + " WHERE n.tenant = $1 AND " + p.live("n", l) + " AND NOT n.deleted" + common +

@@ -150,6 +150,7 @@ func grant(ctx context.Context, conn *pgx.Conn, role string) error {
 SELECT format('SCHEMA %I', n.nspname), 'USAGE' FROM pg_namespace n, home WHERE n.oid = home.id
 UNION ALL SELECT format('TABLE %s', t.oid::regclass), 'SELECT, INSERT, UPDATE, DELETE' FROM pg_class t, home
  WHERE t.relnamespace = home.id AND (t.relname IN ('tenants', 'signing_keys') OR t.oid IN (SELECT polrelid FROM pg_policy WHERE polname = 'own_tenant'))
+UNION ALL SELECT format('TABLE %s', v.oid::regclass), 'SELECT' FROM pg_class v, home WHERE v.relnamespace = home.id AND v.relowner = home.owner AND v.relkind = 'v' AND v.relname IN ('tenant_notes', 'tenant_jobs')
 UNION ALL SELECT format('TABLE %s', to_regclass('`+versionTable+`')), 'SELECT'
 UNION ALL SELECT format('TABLE %s', to_regclass('`+store.CompatTable+`')), 'SELECT'
 UNION ALL SELECT format('SEQUENCE %s', to_regclass('audit_ids')), 'USAGE'

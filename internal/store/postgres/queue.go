@@ -112,7 +112,7 @@ const rareJob = store.RareKind + " AND j.state || '' IN ('queued', 'running')"
 
 // HasTask implements store.JobRows.
 func (q *session) HasTask(ctx context.Context, tenantID, collection uuid.UUID, task string) (found bool, err error) {
-	_, err = q.get(ctx, `SELECT true FROM jobs j WHERE j.tenant = $1 AND j.collection = $2 AND j.kind = 'policy'
+	_, err = q.get(ctx, `SELECT true FROM tenant_jobs j WHERE j.tenant = $1 AND j.collection = $2 AND j.kind = 'policy'
  AND CASE j.kind WHEN 'policy' THEN left(rtrim(split_part(j.payload::text, ',"args":', 1), '}'), 300) END = $3 AND `+rareJob+" AND j.state || '' = 'queued' LIMIT 1",
 		[]any{tenantID, collection, task}, &found)
 	return found, err

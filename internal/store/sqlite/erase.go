@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -81,22 +82,28 @@ func named(column string) string {
 	return "EXISTS (SELECT 1 FROM json_each(?3) e WHERE instr(" + column + ", e.value) > 0)"
 }
 
+// endedSince is the condition that a job with a result ended since a time, or has not ended.
+func endedSince(mark string) string {
+	return "result <> '' AND CASE finished_at WHEN 0 THEN 9223372036854775807 ELSE finished_at END >= " + mark
+}
+
 // moves is what stays of a result, NULL if nothing does: the moves of pairs and sessions, which repeat nothing that was said, without
 // those of the notes ?4.
 const moves = `(SELECT json_object('moves', json_group_array(json(m.value)), 'policy', json_extract(jobs.result, '$.policy'))
  FROM json_each(NULLIF(jobs.result, ''), '$.moves') m WHERE NOT EXISTS (SELECT 1 FROM json_each(?4) e WHERE instr(m.value, e.value) > 0) HAVING COUNT(*) > 0)`
 
 // EraseJobs implements store.NoteErasure.
-func (q *session) EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes, past []uuid.UUID) (int64, error) {
-	const of = "note IN (SELECT unhex(replace(value, '-', '')) FROM json_each(?3)) AND state NOT IN ('queued', 'running')"
+func (q *session) EraseJobs(ctx context.Context, tenantID, collection uuid.UUID, notes, past []uuid.UUID, since time.Time) (int64, error) {
+	const of = "tenant = ?1 AND collection = ?2 AND note <> zeroblob(16) AND note IN (SELECT unhex(replace(value, '-', '')) FROM json_each(?3)) AND state NOT IN ('queued', 'running')"
 	args := []any{tenantID, collection, idTexts(slices.Concat(notes, past)), idTexts(notes)}
-	gone, err := q.exec(ctx, "DELETE FROM jobs WHERE tenant = ?1 AND collection = ?2 AND "+of+" AND "+moves+" IS NULL", args...)
+	gone, err := q.exec(ctx, "DELETE FROM jobs INDEXED BY jobs_note WHERE "+of+" AND "+moves+" IS NULL", args...)
 	if err != nil {
 		return 0, err
 	}
 	cleared, err := q.exec(ctx, `UPDATE jobs SET result = COALESCE(`+moves+`, ''), error = '', payload = CASE WHEN state IN ('queued', 'running') THEN payload ELSE '' END,
  note = CASE WHEN note IN (SELECT unhex(replace(value, '-', '')) FROM json_each(?4)) AND state NOT IN ('queued', 'running') THEN zeroblob(16) ELSE note END
- WHERE tenant = ?1 AND collection = ?2 AND result <> '' AND (`+named("result")+" OR "+of+")", args...)
+ WHERE tenant = ?1 AND id IN (SELECT id FROM jobs INDEXED BY jobs_ended WHERE tenant = ?1 AND collection = ?2 AND `+endedSince("?5")+" AND "+named("result")+
+		" UNION SELECT id FROM jobs INDEXED BY jobs_note WHERE result <> '' AND "+of+")", append(args, since)...)
 	return gone + cleared, err
 }
 
@@ -119,12 +126,12 @@ func (q *session) RaiseEpoch(ctx context.Context, tenantID, layer uuid.UUID) err
 }
 
 // ClearJobs implements store.NoteErasure.
-func (q *session) ClearJobs(ctx context.Context, tenantID, collection uuid.UUID, texts []string) error {
+func (q *session) ClearJobs(ctx context.Context, tenantID, collection uuid.UUID, texts []string, since time.Time) error {
 	list, err := store.Document("texts", texts)
 	if err != nil {
 		return err
 	}
-	_, err = q.exec(ctx, "UPDATE jobs SET result = COALESCE("+moves+", '') WHERE tenant = ?1 AND collection = ?2 AND result <> '' AND state NOT IN ('queued', 'running') AND "+named("result"),
-		tenantID, collection, list, "[]")
+	_, err = q.exec(ctx, "UPDATE jobs INDEXED BY jobs_ended SET result = COALESCE("+moves+", '') WHERE tenant = ?1 AND collection = ?2 AND "+endedSince("?5")+
+		" AND state NOT IN ('queued', 'running') AND "+named("result"), tenantID, collection, list, "[]", since)
 	return err
 }

@@ -214,6 +214,7 @@ func TestUnreleasedSchema(t *testing.T) {
 	run("DROP INDEX jobs_kind")
 	run("DROP INDEX notes_session")
 	run("DROP INDEX notes_session_lists")
+	run("DROP INDEX jobs_ended")
 	run("ALTER TABLE collection_heads DROP COLUMN s_hidden")
 	run("INSERT INTO schema_compat VALUES (23, 18)")
 	chain(22)

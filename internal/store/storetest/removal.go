@@ -334,7 +334,7 @@ func eraseNotes(_ *testing.T, w *world) {
 	w.wantFault(errOf(w.EraseNotes(w.ctx, w.bobS, w.collectionOf(w.alice.ID, "alices").ID, memory.Erasing{Notes: []uuid.UUID{a.ID}}, entry)), fault.NotFound)
 }
 
-// clearJobs: ended jobs lose a result that has a text as JSON writes it, and keep one that has not.
+// clearJobs: jobs that ended since a time lose a result that has a text as JSON writes it, and keep one that has not.
 func (w *world) clearJobs(collection uuid.UUID) {
 	const text = `a "mark"`
 	var jobs []memory.Job
@@ -344,10 +344,12 @@ func (w *world) clearJobs(collection uuid.UUID) {
 		w.noError(w.ReleaseJob(w.ctx, w.all, j.ID, lease, memory.JobEnd{State: memory.JobDone, Stage: j.Stage, Result: fmt.Appendf(nil, `{"text":%q}`, result)}))
 		jobs = append(jobs, j)
 	}
-	w.write(collection, func(tx memory.Tx) error { return tx.ClearJobs(w.ctx, []string{text}) })
-	for i, j := range jobs {
-		left := must(w.Job(w.ctx, w.all, j.ID))(w.t)
-		w.assertf((len(left.Result) == 0) == (i == 0), "job %d says %s", i, left.Result)
+	for after, since := range []time.Time{w.clock.Now(), jobs[0].CreatedAt} {
+		w.write(collection, func(tx memory.Tx) error { return tx.ClearJobs(w.ctx, []string{text}, since) })
+		for i, j := range jobs {
+			left := must(w.Job(w.ctx, w.all, j.ID))(w.t)
+			w.assertf((len(left.Result) == 0) == (after == 1 && i == 0), "job %d says %s", i, left.Result)
+		}
 	}
 }
 
@@ -381,7 +383,7 @@ func eraseMoves(_ *testing.T, w *world) {
 		}
 		return j.Note, moved
 	}
-	w.write(c.ID, func(tx memory.Tx) error { return tx.ClearJobs(w.ctx, []string{"session"}) })
+	w.write(c.ID, func(tx memory.Tx) error { return tx.ClearJobs(w.ctx, []string{"session"}, time.Time{}) })
 	for i := range jobs {
 		_, moved := left(i)
 		w.assertf(slices.Equal(moved, []uuid.UUID{page.ID, a.ID}), "moves of job %d: %v", i, moved)
