@@ -3,6 +3,7 @@ package notes_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -40,7 +41,11 @@ func (c *counting) LogBegun(ctx context.Context, s tenant.Scope, v memory.View, 
 
 func (c *counting) ListNotes(ctx context.Context, s tenant.Scope, v memory.View, q memory.NoteQuery) ([]memory.Note, error) {
 	list, err := c.Store.ListNotes(ctx, s, v, q)
-	c.rows += len(list)
+	if c.rows += len(list); err == nil && slices.Contains(q.Kinds, memory.KindMessage) && q.After == uuid.Nil { // no index leads to them
+		var counts memory.Counts
+		counts, err = c.Counts(ctx, s, v)
+		c.rows += int(counts.Notes)
+	}
 	return list, err
 }
 
@@ -119,6 +124,30 @@ func TestEraseReads(t *testing.T) {
 			must.Get(service.Erase(t.Context(), d.all, policy, ids[before], notes.TakeSentences, memory.Request{}))(t)
 			if most := 4*after + memory.MaxPage; read.rows > most { // the log, what it touched, its changesets, and a page of their jobs
 				t.Errorf("%d rows were read, more than %d", read.rows, most)
+			}
+		})
+	}
+}
+
+// TestDeleteReads: the deletion of a note reads no more in a larger collection of notes.
+func TestDeleteReads(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{memory.PolicyNone, memory.PolicyAMEM, "mem0", "mem0g", "memorybank", "memoryos", "layered", memory.PolicyMemGPT} {
+		t.Run(policy, func(t *testing.T) {
+			t.Parallel()
+			d := open(t)
+			rows := func(size int) int {
+				v := must.Get(d.collections.Create(t.Context(), d.all, notes.CollectionInput{Name: fmt.Sprint(policy, size), Policy: policy}, memory.Request{}))(t)
+				var last memory.Note
+				for i := range size {
+					last = d.add(v.Collection, fmt.Sprint("said ", i))
+				}
+				service, read := d.counted()
+				must.Get(service.Delete(t.Context(), d.all, v.Collection.ID.String(), last.ID, memory.Request{}))(t)
+				return read.rows
+			}
+			if few, many := rows(5), rows(50); many > few {
+				t.Errorf("%d rows were read of 5 notes, %d of 50", few, many)
 			}
 		})
 	}

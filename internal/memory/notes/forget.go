@@ -255,9 +255,7 @@ func (f *finder) toldBy(ctx context.Context, gone, edits, beside []memory.Note, 
 	if len(turns) > 0 {
 		near = append(near, filter.AttributeIs(memory.AttrTurn, turns[:min(len(turns), filter.MaxValues)]...))
 	}
-	answers, err := f.list(ctx, memory.NoteQuery{
-		Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.And{filter.AttributeIs(memory.AttrRole, string(memory.RoleAssistant)), near},
-	})
+	answers, err := f.messages(ctx, filter.And{filter.AttributeIs(memory.AttrRole, string(memory.RoleAssistant)), near})
 	if err != nil {
 		return nil, err
 	}
@@ -318,7 +316,7 @@ func (f *finder) shownBy(ctx context.Context, of, edits []memory.Note) ([]memory
 	if len(told) == 0 {
 		return nil, nil
 	}
-	results, err := f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.AttributeIs(memory.AttrRole, string(memory.RoleTool))})
+	results, err := f.messages(ctx, filter.AttributeIs(memory.AttrRole, string(memory.RoleTool)))
 	if err != nil {
 		return nil, err
 	}
@@ -421,6 +419,15 @@ func (f *finder) sourcesOf(ctx context.Context, note *memory.Note) ([]memory.Not
 
 func (f *finder) list(ctx context.Context, q memory.NoteQuery) ([]memory.Note, error) {
 	return memory.All(memory.NotePagesOf(ctx, f.n.store, f.s, f.v, q))
+}
+
+// messages lists the messages that a filter selects. To look for some reads all notes, so it asks first whether there are any.
+func (f *finder) messages(ctx context.Context, e filter.Expr) ([]memory.Note, error) {
+	counts, err := f.n.store.Counts(ctx, f.s, f.v)
+	if err != nil || counts.Kinds[memory.KindMessage] == 0 {
+		return nil, err
+	}
+	return f.list(ctx, memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: e})
 }
 
 // statedBy returns the notes that say what a note says, without the sentences that do, and those in which none was found.
