@@ -26,6 +26,7 @@ type tenantIn struct {
 
 	sent    *statements
 	last    []memory.Note
+	fork    uuid.UUID
 	serving *pgx.Conn // which sees what this tenant has
 }
 
@@ -43,6 +44,7 @@ func newTenantIn(t *testing.T, b bench, name string) *tenantIn {
 	for i := range 10 {
 		in.last = append(in.last, in.add(t, plain(i))...)
 	}
+	in.fork = in.create(t, memory.Collection{Name: "fork", Parent: in.collection, ParentRevision: 10})
 	return in
 }
 
@@ -107,6 +109,13 @@ func (in *tenantIn) ages() map[string]func(context.Context) error {
 			_, err := in.History(ctx, in.scope, v, ids[0], 0, 10)
 			return err
 		}),
+		"history in a fork": func(ctx context.Context) error {
+			v, err := in.OpenView(ctx, in.scope, in.fork.String(), memory.At{})
+			if err == nil {
+				_, err = in.History(ctx, in.scope, v, ids[0], 0, 10)
+			}
+			return err
+		},
 		"counts": read(func(ctx context.Context, v memory.View) error { _, err := in.Counts(ctx, in.scope, v); return err }),
 		"search, its index up to date": read(func(ctx context.Context, v memory.View) error {
 			if _, err := in.Log(ctx, in.scope, v, 0, v.At-1, "hash", func(memory.LogRow) error { return nil }); err != nil {

@@ -205,7 +205,7 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		out = nil
 		err := q.each(ctx, "SELECT "+r.columns()+", c.at, c.actor, c.job, c.trigger, c.cause, c.undoes FROM ("+strings.Join(branches, " UNION ALL ")+
-			") n LEFT JOIN changesets c ON c.tenant = n.tenant AND c.collection = n.layer AND c.revision = n.from_rev ORDER BY n.nth, n.from_rev DESC LIMIT $3",
+			") n LEFT JOIN LATERAL (SELECT * FROM changesets c WHERE c.tenant = $1 AND c.collection = n.layer AND c.revision = n.from_rev LIMIT 1) c ON true ORDER BY n.nth, n.from_rev DESC LIMIT $3",
 			p.args, func(rows pgx.Rows) error {
 				e, err := r.historyEntry(rows)
 				out = append(out, e)
