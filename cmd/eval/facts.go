@@ -16,9 +16,9 @@ import (
 
 type factsOptions struct {
 	*options
-	corpus, reviews, write, read string
-	sets, policies, files        []string
-	dialogues                    int
+	corpus, reviews, write string
+	sets, policies, files  []string
+	dialogues              int
 }
 
 func factsCommand(o *options) *cobra.Command {
@@ -40,13 +40,12 @@ contradictions, pairs of statements.`,
 	flags.StringSliceVar(&f.sets, "sets", []string{"believed", "learned", "reviewed"}, "of corpus, believed, learned, reviewed, contradictions")
 	flags.StringSliceVar(&f.policies, "policies", []string{"mem0"}, "policies that derive facts: mem0, mem0g, layered")
 	flags.IntVar(&f.dialogues, "dialogues", 0, "only so many of each language of a set; 0: all")
-	flags.StringVar(&f.read, "read", "", "file of an earlier run to count again, without a gateway")
 	flags.StringVar(&f.write, "write", "", "file to write what was derived to, one JSON line for each dialogue")
 	return cmd
 }
 
 func (f *factsOptions) run(ctx context.Context) (err error) {
-	derive, err := f.source(ctx)
+	client, err := f.client()
 	if err != nil {
 		return err
 	}
@@ -67,7 +66,9 @@ func (f *factsOptions) run(ctx context.Context) (err error) {
 		var results []eval.FactResult
 		for _, policy := range f.policies {
 			r, err := eval.CountFacts(policy, dialogues,
-				func(d *eval.Labeled) ([]eval.DerivedFact, error) { return derive(policy, d) },
+				func(d *eval.Labeled) ([]eval.DerivedFact, error) {
+					return eval.TellDialogue(ctx, client, f.prefix+policy+"-"+d.ID, policy, d)
+				},
 				func(d *eval.Labeled, facts []eval.DerivedFact, c eval.FactCounts) error {
 					logf("%s, %s: %d of %d wanted facts kept, %d facts", policy, d.ID, c.Kept, c.Wanted, c.Live)
 					if err := json.NewEncoder(out).Encode(eval.Derived{Policy: policy, Dialogue: d.ID, Facts: facts}); err != nil {
@@ -85,25 +86,6 @@ func (f *factsOptions) run(ctx context.Context) (err error) {
 		}
 	}
 	return nil
-}
-
-// source returns what derives facts of a dialogue: a gateway, or a file that an earlier run wrote.
-func (f *factsOptions) source(ctx context.Context) (func(policy string, d *eval.Labeled) ([]eval.DerivedFact, error), error) {
-	if f.read == "" {
-		client, err := f.client()
-		return func(policy string, d *eval.Labeled) ([]eval.DerivedFact, error) {
-			return eval.TellDialogue(ctx, client, f.prefix+policy+"-"+d.ID, policy, d)
-		}, err
-	}
-	lines, err := eval.ReadDerived(f.read)
-	return func(policy string, d *eval.Labeled) ([]eval.DerivedFact, error) {
-		for _, l := range lines {
-			if l.Policy == policy && l.Dialogue == d.ID {
-				return l.Facts, nil
-			}
-		}
-		return nil, fmt.Errorf("%s has nothing of it with the policy %s", f.read, policy)
-	}, err
 }
 
 // set returns the dialogues of a set.

@@ -29,7 +29,7 @@ func main() {
 }
 
 type options struct {
-	url, key, data, prefix, keep string
+	url, key, data, prefix string
 
 	tracks, variants, systems  []string
 	engine, results, committed string
@@ -51,9 +51,8 @@ func root() *cobra.Command {
 	f.StringVar(&o.engine, "engine", "embedded", "store of the gateway, named in the results: embedded or postgres")
 	f.StringVar(&o.data, "data", os.Getenv("EVAL_DATA"), "folder with locomo7.json and beam100k_14.json.gz (default: EVAL_DATA; without it, the bundled sample)")
 	f.StringVar(&o.prefix, "prefix", time.Now().UTC().Format("eval-20060102-150405-"), "prefix of the names of the new collections")
-	f.StringVar(&o.keep, "keep", "", "folder that notes which collections are loaded; a later run with the same folder and gateway loads nothing again")
 	cmd.AddCommand(
-		recallCommand(&o), factsCommand(&o), corpusCommand(), modelCommand(&o), growthCommand(&o), ablationCommand(&o), measureCommand(&o), fitCommand(), referenceCommand(&o), compareCommand(&o),
+		recallCommand(&o), factsCommand(&o), modelCommand(&o), growthCommand(&o), ablationCommand(&o), measureCommand(&o), fitCommand(), referenceCommand(&o), compareCommand(&o),
 		&cobra.Command{
 			Use: "noise", Short: "Count false hits of questions about other conversations, with and without the two-stage filter", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return noise(cmd.Context(), o) },

@@ -144,7 +144,7 @@ func (o options) eachTrack(ctx context.Context, do func(ctx context.Context, b *
 			d.Name = track
 			b, err = eval.OpenTalk(ctx, client, d, o.prefix+track+"-", eval.Systems(true)[0], logf)
 		} else {
-			b, err = eval.OpenKept(ctx, client, d, o.prefix+track+"-", "none", o.keep, logf)
+			b, err = eval.Open(ctx, client, d, o.prefix+track+"-", "none", logf)
 		}
 		if err != nil {
 			return err

@@ -82,7 +82,7 @@ func (o options) benches(track string) ([]func(context.Context, *eval.Client) (*
 			return nil, err
 		}
 		return append(out, func(ctx context.Context, c *eval.Client) (*eval.Bench, error) {
-			return eval.OpenKept(ctx, c, d, o.prefix+track+"-", "none", o.keep, logf)
+			return eval.Open(ctx, c, d, o.prefix+track+"-", "none", logf)
 		}), nil
 	}
 	for _, s := range eval.Systems(base != "beam") {

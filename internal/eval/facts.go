@@ -40,9 +40,6 @@ type Derived struct {
 	Facts    []DerivedFact `json:"facts"`
 }
 
-// ReadDerived reads what an earlier run wrote, a line for each dialogue.
-func ReadDerived(file string) ([]Derived, error) { return readLines[Derived](file) }
-
 // Live reports whether the fact is told at the end of the dialogue.
 func (f *DerivedFact) Live() bool { return f.Until < 0 }
 

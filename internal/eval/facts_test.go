@@ -104,18 +104,3 @@ func TestFactsOfADialogueAreCounted(t *testing.T) {
 		t.Error("a fact of another turn keeps the label")
 	}
 }
-
-func TestCorpusIsCounted(t *testing.T) {
-	t.Parallel()
-	d := eval.Labeled{
-		ID: "town-1-003", Lang: "en", Turns: make([]eval.LabeledTurn, 31), Facts: []eval.Label{{Number: 1}, {Number: 2, Ends: []int{1}}},
-		Questions: []eval.LabeledQuestion{{Kind: "abstain"}, {Kind: "single", Lang: "de"}, {Kind: "past", Lang: "en"}},
-	}
-	var out strings.Builder
-	must.Do(t, eval.PrintCorpus(&out, []eval.Labeled{d}))
-	for _, key := range []string{"all", "town", "en", "30 to 59 turns"} {
-		if want := "| " + key + " | 1 | 1 | 31 | 2 | 1 | 0 | 0 | 3 | 1 | 1 |\n"; !strings.Contains(out.String(), want) {
-			t.Errorf("%q is not in\n%s", want, out.String())
-		}
-	}
-}

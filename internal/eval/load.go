@@ -8,17 +8,17 @@ import (
 
 // Loaded is the result of loading one conversation.
 type Loaded struct {
-	Collection string        `json:"collection"`
-	Embedder   string        `json:"embedder"`
-	Notes      int64         `json:"notes"`
-	Pending    int64         `json:"pending"`           // waiting for a model or embedder
-	Failed     int           `json:"failed"`            // refused lines
-	Refusal    *Problem      `json:"refusal,omitempty"` // of the first of them
-	Took       time.Duration `json:"took"`              // from the first write until all jobs ended
+	Collection string
+	Embedder   string
+	Notes      int64
+	Pending    int64         // waiting for a model or embedder
+	Failed     int           // refused lines
+	Refusal    *Problem      // of the first of them
+	Took       time.Duration // from the first write until all jobs ended
 
-	IDs map[string]string `json:"ids"` // note id → turn id
+	IDs map[string]string // note id → turn id
 
-	Revisions map[int]int64 `json:"revisions"` // the head after a number of turns, where a question asks for it
+	Revisions map[int]int64 // the head after a number of turns, where a question asks for it
 }
 
 // AsOf returns the revision that a question may see; 0 is the head.

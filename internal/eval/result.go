@@ -303,3 +303,11 @@ func printTable(w io.Writer, results []*Result) error {
 	b.WriteByte('\n')
 	return printed(io.WriteString(w, b.String()))
 }
+
+// printed returns the error of a print.
+func printed(_ int, err error) error {
+	if err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}

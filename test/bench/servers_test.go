@@ -37,7 +37,6 @@ func BenchmarkServers(b *testing.B) {
 		{"two gateways", m.gateways},
 		{"scaling", m.scaling},
 		{"redis", m.redis},
-		{"side by side", m.besidePgvector},
 		{"statements", m.statements}, // last: it leaves queued jobs, which a gateway would run
 	} {
 		b.Run(part.name, func(b *testing.B) {
