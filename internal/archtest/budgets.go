@@ -85,7 +85,7 @@ func Budgets() map[string]int {
 		"internal/telemetry":                        750,
 		"migrations":                                120,
 		"api":                                       110,
-		"internal/eval":                             9077,
+		"internal/eval":                             9070,
 		"tools":                                     3271,
 		"docs":                                      60,
 	}

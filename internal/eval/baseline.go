@@ -341,7 +341,7 @@ func (c *Client) answer(ctx context.Context, collection, text string) (run agent
 	}
 	id := cmp.Or(run.ID, run.Run)
 	for run.State != "done" && run.State != "failed" && run.State != "cancelled" {
-		if err := pause(ctx); err != nil {
+		if err := pause(ctx, look); err != nil {
 			return run, err
 		}
 		run = agentRun{}
@@ -364,18 +364,21 @@ func (c *Client) removed(ctx context.Context, collection, name string) error {
 			}
 			return err
 		}
-		if err := pause(ctx); err != nil {
+		if err := pause(ctx, look); err != nil {
 			return err
 		}
 	}
 }
 
 // pause waits a moment, or until ctx ends.
-func pause(ctx context.Context) error {
+func pause(ctx context.Context, moment time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return fmt.Errorf("wait: %w", ctx.Err())
-	case <-time.After(20 * time.Millisecond):
+	case <-time.After(moment):
 		return nil
 	}
 }
+
+// look is the pause between two looks at what is waited for.
+const look = 20 * time.Millisecond

@@ -538,10 +538,8 @@ func (u *unit) settledCosts(ctx context.Context, collection string) (Costs, erro
 	last, err := u.Client.costs(ctx, collection)
 	calls := u.reader.model != "" && u.Baseline == "" && u.Policy != noPolicy
 	for tries := 0; err == nil && calls && tries < 10; tries++ {
-		select {
-		case <-ctx.Done():
-			return last, ctx.Err()
-		case <-time.After(2 * time.Second):
+		if err := pause(ctx, 2*time.Second); err != nil {
+			return last, err
 		}
 		now, err := u.Client.costs(ctx, collection)
 		if err != nil || now == last && now.Calls > 0 {
@@ -627,7 +625,7 @@ func (u *unit) settle(ctx context.Context, collection string) error {
 		if err != nil || len(open) == 0 {
 			return err
 		}
-		if err := pause(ctx); err != nil {
+		if err := pause(ctx, look); err != nil {
 			return err
 		}
 	}

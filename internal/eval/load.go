@@ -136,7 +136,7 @@ func headAfter(ctx context.Context, c *Client, collection string, written int, p
 
 // Drain waits until a collection has no open jobs. progress is told of them; nil: nobody is.
 func Drain(ctx context.Context, c *Client, collection string, written int, progress func(written, jobs int)) error {
-	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+	for moment := 5 * time.Millisecond; ; moment = min(2*moment, 200*time.Millisecond) {
 		jobs, err := c.OpenJobs(ctx, collection)
 		if err != nil {
 			return fmt.Errorf("list jobs: %w", err)
@@ -147,10 +147,8 @@ func Drain(ctx context.Context, c *Client, collection string, written int, progr
 		if jobs == 0 {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for %d jobs: %w", jobs, ctx.Err())
-		case <-time.After(pause):
+		if err := pause(ctx, moment); err != nil {
+			return fmt.Errorf("%d jobs are left: %w", jobs, err)
 		}
 	}
 }

@@ -505,24 +505,18 @@ func (t *ModelTest) waitForJobs(ctx context.Context, collection string, until ti
 		if !time.Now().Before(until) {
 			return len(open), true, nil
 		}
-		select {
-		case <-ctx.Done():
-			return 0, false, fmt.Errorf("waiting for jobs: %w", ctx.Err())
-		case <-time.After(100 * time.Millisecond):
+		if err := pause(ctx, 5*look); err != nil {
+			return 0, false, err
 		}
 	}
 }
 
 // untilIdle waits until no request is in flight, so that what was given up is counted where it began.
-func (t *ModelTest) untilIdle(ctx context.Context) error {
-	for !t.Proxy.idle() {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("waiting for requests to end: %w", ctx.Err())
-		case <-time.After(100 * time.Millisecond):
-		}
+func (t *ModelTest) untilIdle(ctx context.Context) (err error) {
+	for err == nil && !t.Proxy.idle() {
+		err = pause(ctx, 5*look)
 	}
-	return nil
+	return err
 }
 
 var (
