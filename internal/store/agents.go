@@ -11,25 +11,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// AgentRows are the rows of a tenant's agents.
-type AgentRows interface {
-	AgentByID(ctx context.Context, tenantID, id uuid.UUID) (a tenant.Agent, ok bool, err error)
-	AgentByName(ctx context.Context, tenantID uuid.UUID, name string) (a tenant.Agent, ok bool, err error)
-	// AgentsAfter lists agents by name, after a name; only the one with the id unless it is zero.
-	// Limit 0: all.
-	AgentsAfter(ctx context.Context, tenantID, only uuid.UUID, name string, limit int) ([]tenant.Agent, error)
-	// InsertAgent returns Exists when the name is taken.
-	InsertAgent(ctx context.Context, tenantID uuid.UUID, a tenant.Agent) error
-	// DeleteAgent deletes an agent with its keys, their grants and its idempotency keys.
-	DeleteAgent(ctx context.Context, tenantID, id uuid.UUID) error
-	// CollectionOfAgent returns a collection of the agent that is not being deleted.
-	CollectionOfAgent(ctx context.Context, tenantID, agent uuid.UUID) (id uuid.UUID, ok bool, err error)
-}
-
-// ScanAgent reads the columns id, name, display_name and created_at.
-func ScanAgent(row Scanner) (a tenant.Agent, err error) {
-	err = row.Scan(&a.ID, &a.Name, &a.DisplayName, Time(&a.CreatedAt))
-	return a, err
+// agents returns the agents of a tenant, which is $1 of the condition.
+func agents(ctx context.Context, q Conn, where string, args ...any) ([]tenant.Agent, error) {
+	return collect(ctx, q, "SELECT id, name, display_name, created_at FROM agents WHERE tenant = $1 AND "+where, args, func(row Scanner) (a tenant.Agent, err error) {
+		err = row.Scan(&a.ID, &a.Name, &a.DisplayName, Time(&a.CreatedAt))
+		return a, err
+	})
 }
 
 // newAgent checks the names of an agent and sets its id.
@@ -45,13 +32,12 @@ func newAgent(name, display string, now time.Time) (a tenant.Agent, err error) {
 }
 
 // agentByRef finds an agent by id or name. A scope bound to an agent finds only that agent, and a limited one no other.
-func agentByRef(ctx context.Context, q AgentRows, s tenant.Scope, ref string) (a tenant.Agent, err error) {
-	var ok bool
+func agentByRef(ctx context.Context, q Conn, s tenant.Scope, ref string) (tenant.Agent, error) {
+	where, named := "name = $2", any(Clean(ref))
 	if id, e := uuid.Parse(ref); e == nil {
-		a, ok, err = q.AgentByID(ctx, s.Tenant(), id)
-	} else {
-		a, ok, err = q.AgentByName(ctx, s.Tenant(), ref)
+		where, named = "id = $2", id
 	}
+	a, ok, err := First(agents(ctx, q, where, s.Tenant(), named))
 	if err != nil {
 		return tenant.Agent{}, err
 	}
@@ -68,10 +54,12 @@ func (b *Base) insertAgent(ctx context.Context, s tenant.Scope, a tenant.Agent) 
 			// Other agents are out of its reach, whether they exist or not.
 			return fault.Missing("agent")
 		}
-		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
+		if err := CheckTenant(ctx, q, s.Tenant()); err != nil {
 			return err
 		}
-		return q.InsertAgent(ctx, s.Tenant(), a)
+		n, err := q.Exec(ctx, "INSERT INTO agents (tenant, id, name, display_name, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+			s.Tenant(), a.ID, a.Name, a.DisplayName, a.CreatedAt)
+		return inserted(n, err, fault.New(fault.Exists, "an agent with the name %q exists", a.Name))
 	})
 }
 
@@ -126,7 +114,11 @@ func (b *Base) AgentByRef(ctx context.Context, s tenant.Scope, ref string) (tena
 // ListAgents implements tenant.AgentStore.
 func (b *Base) ListAgents(ctx context.Context, s tenant.Scope, after string, limit int) ([]tenant.Agent, error) {
 	return read(ctx, b, s, func(ctx context.Context, q Session) ([]tenant.Agent, error) {
-		return q.AgentsAfter(ctx, s.Tenant(), s.Reader(), after, limit)
+		where, args := "name > $2", []any{s.Tenant(), Clean(after), Limit(limit)}
+		if only := s.Reader(); only != uuid.Nil {
+			where, args = where+" AND id = $4", append(args, only)
+		}
+		return agents(ctx, q, where+" ORDER BY name"+atMost("$3"), args...)
 	})
 }
 
@@ -146,10 +138,14 @@ func (b *Base) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) er
 				return fault.Missing("agent")
 			}
 			var err error
-			if next, found, err = q.CollectionOfAgent(ctx, s.Tenant(), id); err != nil || found {
+			next, found, err = First(collect(ctx, q, "SELECT id FROM collections WHERE tenant = $1 AND agent = $2 AND state <> 'deleting' LIMIT 1",
+				[]any{s.Tenant(), id}, ScanOne[uuid.UUID]))
+			if err != nil || found {
 				return err
 			}
-			return q.DeleteAgent(ctx, s.Tenant(), id)
+			return all(ctx, q, []any{s.Tenant(), id},
+				"DELETE FROM grants WHERE tenant = $1 AND agent = $2", "DELETE FROM api_keys WHERE tenant = $1 AND agent = $2",
+				"DELETE FROM idempotency WHERE tenant = $1 AND agent = $2", "DELETE FROM agents WHERE tenant = $1 AND id = $2")
 		})
 		if err != nil || !found {
 			return err

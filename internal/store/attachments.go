@@ -17,11 +17,6 @@ type AttachmentRows interface {
 	// Attachments lists attachments in visible collections, by block, then collection: those that the scope
 	// reaches, or all of the tenant for the zero scope.
 	Attachments(ctx context.Context, tenantID uuid.UUID, s tenant.Scope, q memory.AttachmentQuery, now time.Time) ([]memory.Attachment, error)
-	// PutAttachment inserts an attachment, or changes its mode.
-	PutAttachment(ctx context.Context, tenantID uuid.UUID, a memory.Attachment) error
-	DeleteAttachment(ctx context.Context, tenantID, collection, block uuid.UUID) (ok bool, err error)
-	// DeleteAttachmentsOf deletes the attachments to a collection and those of the blocks that it holds.
-	DeleteAttachmentsOf(ctx context.Context, tenantID, collection uuid.UUID) error
 }
 
 // AttachmentColumns are the columns of attachments a that ScanAttachment reads.
@@ -83,7 +78,13 @@ func (t *Tx) Detach(ctx context.Context, block, collection uuid.UUID) (bool, err
 	if _, err := Reach(t.ctx, t.q, t.scope, collection); err != nil {
 		return false, err
 	}
-	return t.q.DeleteAttachment(t.ctx, t.scope.Tenant(), collection, block)
+	return deleteAttachment(t.ctx, t.q, t.scope.Tenant(), collection, block)
+}
+
+// deleteAttachment reports whether there was one.
+func deleteAttachment(ctx context.Context, q Conn, tenantID, collection, block uuid.UUID) (bool, error) {
+	n, err := q.Exec(ctx, "DELETE FROM attachments WHERE tenant = $1 AND collection = $2 AND block = $3", tenantID, collection, block)
+	return n > 0, err
 }
 
 // checkLabel returns Exists for a new block whose label an attached one has.
@@ -171,5 +172,7 @@ func putAttachment(ctx context.Context, q Session, s tenant.Scope, a memory.Atta
 	if taken {
 		return a, labelTaken(a.Label)
 	}
-	return a, q.PutAttachment(ctx, s.Tenant(), a)
+	_, err = q.Exec(ctx, `INSERT INTO attachments (tenant, collection, block, home, label, mode, at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+ ON CONFLICT (tenant, collection, block) DO UPDATE SET mode = excluded.mode`, s.Tenant(), a.Collection, a.Block, a.Home, a.Label, string(a.Mode), a.At)
+	return a, err
 }

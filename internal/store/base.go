@@ -82,25 +82,20 @@ func (b *Base) free(ctx context.Context, s tenant.Scope, fn func(context.Context
 // ErrRollback rolls a transaction back without an error: there is nothing to keep.
 var ErrRollback = errors.New("nothing to keep")
 
-// Session reads and writes rows within one transaction. Each engine has its own SQL for it.
+// Session reads and writes rows within one transaction. What is not in Conn has its own SQL in each engine.
 type Session interface {
 	Locks
 	// OthersWait reports whether other tenants wait for the transaction to end.
 	OthersWait(tenantID uuid.UUID) bool
-	TenantRows
-	AgentRows
-	KeyRows
-	SigningKeyRows
+	Conn
+	TenantRemoval
 	CollectionRows
 	JobRows
 	ReviewRows
 	AttachmentRows
-	ToolRows
-	WebhookRows
-	GrantRows
+	DeliveryRows
 	LedgerRows
 	SpoolRows
-	SnapshotRows
 	NoteRows
 	LinkRows
 }
@@ -108,6 +103,8 @@ type Session interface {
 // Locks keep rows from changing until the transaction ends. The embedded engine has one writer
 // at a time and needs none of them.
 type Locks interface {
+	// HoldTenant keeps a tenant from being removed.
+	HoldTenant(id uuid.UUID)
 	// HoldAgent keeps an agent from being deleted.
 	HoldAgent(tenantID, id uuid.UUID)
 	// LockAgent waits for all who hold the agent.

@@ -69,7 +69,7 @@ func changes(ctx context.Context, q Session, tenantID uuid.UUID, layers []memory
 			left = limit - len(out)
 		}
 		span := memory.SpanOf(layers, i)
-		sets, err := q.ListChangesets(ctx, tenantID, l.Collection, max(after, span.After), span.To, left)
+		sets, err := Changesets(ctx, q, tenantID, l.Collection, max(after, span.After), span.To, left)
 		if err != nil {
 			return nil, err
 		}

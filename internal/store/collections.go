@@ -28,6 +28,40 @@ type CollectionRow struct {
 	EraseEpoch int64
 }
 
+// CollectionColumns returns the columns of collections c, their heads h and their agents a that [CollectionRow.Dest] reads. zero is the
+// zero id in SQL.
+func CollectionColumns(zero string) string {
+	return `c.tenant, c.id, c.agent, COALESCE(a.name, ''), c.name, c.display_name, c.policy, c.policy_config, c.embedder, c.dim, c.reembedded, c.metadata, c.ephemeral, c.state,
+ CASE WHEN c.fork_of = ` + zero + ` THEN c.parent ELSE c.fork_of END, CASE WHEN c.fork_of = ` + zero + ` THEN c.parent_revision ELSE c.fork_revision END,
+ c.expires_at, c.created_at, c.external_user, c.external_agent, c.external_app, c.external_run,
+ h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch, h.next_expiry, c.parent, c.parent_revision, c.lineage, h.written_at`
+}
+
+// Dest returns the destinations of CollectionColumns.
+func (r *CollectionRow) Dest() []any {
+	return []any{
+		&r.Tenant, &r.ID, &r.Agent, &r.AgentName, &r.Name, &r.DisplayName, &r.Policy, JSON(&r.PolicyConfig), &r.Embedder, &r.Dim, &r.Reembedded, ObjectColumn(&r.Metadata),
+		&r.Ephemeral, &r.State, &r.Parent, &r.ParentRevision, Time(&r.ExpiresAt), Time(&r.CreatedAt), &r.External.User, &r.External.Agent, &r.External.App, &r.External.Run,
+		&r.Head, &r.Floor, &r.EvolvedAdds, &r.Origin, &r.EraseEpoch, Time(&r.NextExpiry), &r.Reads.Collection, &r.Reads.Bound, JSON(&r.Flattened), Time(&r.UpdatedAt),
+	}
+}
+
+// ScanCollection reads CollectionColumns.
+func ScanCollection(row Scanner) (r CollectionRow, err error) {
+	err = row.Scan(r.Dest()...)
+	return r, err
+}
+
+// CountColumns are what lists read of a head h besides.
+const CountColumns = "h.counted, h.v_notes, h.v_links, h.v_pending, h.v_in_review, h.v_bytes, h.v_kinds"
+
+// ScanCounted reads CollectionColumns and CountColumns.
+func ScanCounted(row Scanner) (r CollectionRow, err error) {
+	c := &r.Visible
+	err = row.Scan(append(r.Dest(), &r.Counted, &c.Notes, &c.Links, &c.Pending, &c.InReview, &c.Bytes, JSON(&c.Kinds))...)
+	return r, err
+}
+
 // Head is the narrow row of a collection that every write changes.
 type Head struct {
 	Revision      memory.Revision
@@ -85,13 +119,6 @@ type CollectionHeads interface {
 type CollectionWrites interface {
 	// InsertCollection inserts a collection with its head. Exists when the name or the External is taken.
 	InsertCollection(ctx context.Context, tenantID uuid.UUID, c memory.Collection, h Head) error
-	RenameCollection(ctx context.Context, tenantID, id uuid.UUID, name string) error
-	// ClearExternal removes the ids of an application from a collection.
-	ClearExternal(ctx context.Context, tenantID, id uuid.UUID) error
-	// UpdateCollection writes DisplayName, the words, PolicyConfig, Metadata, ExpiresAt, State and EvolvedAdds.
-	UpdateCollection(ctx context.Context, tenantID uuid.UUID, c memory.Collection) error
-	// LogConfig writes a changeset of cause config after the head.
-	LogConfig(ctx context.Context, s tenant.Scope, c memory.Collection, now time.Time) error
 }
 
 // CollectionRemoval deletes collections.
@@ -301,6 +328,20 @@ func equalConfig(a, b json.RawMessage) bool {
 	return plain(a) == plain(b)
 }
 
+// updateCollection writes DisplayName, the words, PolicyConfig, Metadata, ExpiresAt, State and EvolvedAdds.
+func updateCollection(ctx context.Context, q Conn, tenantID uuid.UUID, c *memory.Collection) error {
+	metadata, err := Object("metadata", c.Metadata)
+	if err != nil {
+		return err
+	}
+	err = q.Later(ctx, "UPDATE collections SET display_name = $3, policy_config = $4, metadata = $5, expires_at = $6, state = $7, words = $8 WHERE tenant = $1 AND id = $2",
+		tenantID, c.ID, c.DisplayName, c.PolicyConfig, json.RawMessage(metadata), c.ExpiresAt, string(c.State), WordsOf(c))
+	if err != nil {
+		return err
+	}
+	return q.Later(ctx, "UPDATE collection_heads SET evolved_adds = $3 WHERE tenant = $1 AND collection = $2", tenantID, c.ID, c.EvolvedAdds)
+}
+
 // UpdateCollection implements memory.CollectionStore.
 func (b *Base) UpdateCollection(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry, fn func(*memory.Collection) error) (c memory.Collection, err error) {
 	err = b.write(ctx, s, func(ctx context.Context, q Session) error {
@@ -322,11 +363,15 @@ func (b *Base) UpdateCollection(ctx context.Context, s tenant.Scope, id uuid.UUI
 			return err
 		}
 		if !equalConfig(r.PolicyConfig, n.PolicyConfig) {
-			if err := q.LogConfig(ctx, s, r.Collection, now); err != nil {
+			if err := q.Later(ctx, "UPDATE collection_heads SET head = head + 1 WHERE tenant = $1 AND collection = $2", s.Tenant(), id); err != nil {
+				return err
+			}
+			err := insertChangeset(ctx, q, s.Tenant(), &memory.Changeset{Collection: id, Revision: r.Head + 1, At: now, Actor: s.Actor(), Cause: memory.CauseConfig})
+			if err != nil {
 				return err
 			}
 		}
-		if err := q.UpdateCollection(ctx, s.Tenant(), n); err != nil {
+		if err := updateCollection(ctx, q, s.Tenant(), &n); err != nil {
 			return err
 		}
 		if err := writeAudit(ctx, q, s, now, audit); err != nil {

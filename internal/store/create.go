@@ -120,7 +120,7 @@ func (b *Base) CreateCollection(ctx context.Context, s tenant.Scope, n memory.Ne
 var errDeep = errors.New("the lineage is too deep")
 
 func createCollection(ctx context.Context, q Session, s tenant.Scope, n memory.NewCollection, now time.Time) (out memory.CollectionCreated, err error) {
-	if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
+	if err := CheckTenant(ctx, q, s.Tenant()); err != nil {
 		return out, err
 	}
 	if n.Idempotency != nil {
@@ -255,7 +255,7 @@ func seed(ctx context.Context, q Session, s tenant.Scope, collection uuid.UUID, 
 
 // freeName returns Exists when a name is taken. An expired collection that was not swept yet loses
 // its name.
-func freeName(ctx context.Context, q CollectionRows, tenantID uuid.UUID, c memory.Collection, now time.Time) error {
+func freeName(ctx context.Context, q Session, tenantID uuid.UUID, c memory.Collection, now time.Time) error {
 	found, err := q.CollectionsByName(ctx, tenantID, c.Agent, c.Name)
 	if err != nil {
 		return err
@@ -264,7 +264,7 @@ func freeName(ctx context.Context, q CollectionRows, tenantID uuid.UUID, c memor
 		if visible(&found[i].Collection, now) {
 			return NameTaken(c.Name)
 		}
-		if err := q.RenameCollection(ctx, tenantID, found[i].ID, found[i].ID.String()); err != nil {
+		if err := q.Later(ctx, "UPDATE collections SET name = $3, words = '' WHERE tenant = $1 AND id = $2", tenantID, found[i].ID, found[i].ID.String()); err != nil {
 			return err
 		}
 	}
@@ -273,7 +273,7 @@ func freeName(ctx context.Context, q CollectionRows, tenantID uuid.UUID, c memor
 
 // freeExternal returns Exists when another collection of the tenant has the ids. An expired collection that was
 // not swept yet loses them.
-func freeExternal(ctx context.Context, q CollectionRows, tenantID uuid.UUID, e memory.External, now time.Time) error {
+func freeExternal(ctx context.Context, q Session, tenantID uuid.UUID, e memory.External, now time.Time) error {
 	if e.IsZero() {
 		return nil
 	}
@@ -285,7 +285,8 @@ func freeExternal(ctx context.Context, q CollectionRows, tenantID uuid.UUID, e m
 		if visible(&found[i].Collection, now) {
 			return ExternalTaken()
 		}
-		if err := q.ClearExternal(ctx, tenantID, found[i].ID); err != nil {
+		err := q.Later(ctx, "UPDATE collections SET external_user = '', external_agent = '', external_app = '', external_run = '', words = '' WHERE tenant = $1 AND id = $2", tenantID, found[i].ID)
+		if err != nil {
 			return err
 		}
 	}

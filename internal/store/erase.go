@@ -177,7 +177,7 @@ func (e *erasing) rewrite(ctx context.Context, q Session, s *shown) error {
 	if old.To == OpenEnd {
 		live = 1
 	}
-	if err := q.DeleteNote(ctx, e.Tenant, old.Version()); err != nil {
+	if err := DeleteNote(ctx, q, e.Tenant, old.Version()); err != nil {
 		return err
 	}
 	e.head.Stored.Bytes -= old.Bytes

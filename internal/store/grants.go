@@ -13,39 +13,24 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// GrantRows are the rows of grants.
-type GrantRows interface {
-	GrantByID(ctx context.Context, tenantID, id uuid.UUID) (g auth.Grant, ok bool, err error)
-	// GrantsAfter lists grants by id, after an id, that expire after a time; only those of an agent unless it is zero. pending
-	// says that those whose code was not exchanged count, too. Limit 0: all.
-	GrantsAfter(ctx context.Context, tenantID, agent, after uuid.UUID, now time.Time, pending bool, limit int) ([]auth.Grant, error)
-	InsertGrant(ctx context.Context, g auth.Grant) error
-	// UpdateGrant writes Family, Refresh, UsedAt and ExpiresAt.
-	UpdateGrant(ctx context.Context, g auth.Grant) error
-	DeleteGrant(ctx context.Context, tenantID, id uuid.UUID) error
-	// DropGrants deletes those that expire at a time or before.
-	DropGrants(ctx context.Context, tenantID uuid.UUID, at time.Time) error
-}
-
-// GrantColumns are the columns of grants g that ScanGrant reads. The permissions follow, in the form of the engine.
-const GrantColumns = `g.tenant, g.id, g.api_key, g.agent, g.client, g.client_hash, g.redirect, g.resource, g.external_user, g.external_agent,
- g.challenge, g.code, g.family, g.refresh, g.created_at, g.used_at, g.expires_at, g.permissions`
-
-// ScanGrant reads GrantColumns; permissions is where the engine reads them to.
-func ScanGrant(row Scanner, permissions any) (g auth.Grant, err error) {
-	var client, code, family, refresh []byte
-	err = row.Scan(&g.ID.Tenant, &g.ID.Grant, &g.Key, &g.Agent, &g.Client, &client, &g.Redirect, &g.Resource, &g.Limit.User, &g.Limit.Agent,
-		&g.Challenge, &code, &family, &refresh, Time(&g.CreatedAt), Time(&g.UsedAt), Time(&g.ExpiresAt), permissions)
-	copy(g.ClientHash[:], client)
-	copy(g.Code[:], code)
-	copy(g.Family[:], family)
-	copy(g.Refresh[:], refresh)
-	return g, err
+// grants returns grants g of the tenant that is $1 of the condition.
+func grants(ctx context.Context, q Conn, where string, args ...any) ([]auth.Grant, error) {
+	return collect(ctx, q, `SELECT g.tenant, g.id, g.api_key, g.agent, g.client, g.client_hash, g.redirect, g.resource, g.external_user, g.external_agent,
+ g.challenge, g.code, g.family, g.refresh, g.created_at, g.used_at, g.expires_at, g.permissions FROM grants g WHERE g.tenant = $1 AND `+where, args, func(row Scanner) (g auth.Grant, err error) {
+		var client, code, family, refresh []byte
+		err = row.Scan(&g.ID.Tenant, &g.ID.Grant, &g.Key, &g.Agent, &g.Client, &client, &g.Redirect, &g.Resource, &g.Limit.User, &g.Limit.Agent,
+			&g.Challenge, &code, &family, &refresh, Time(&g.CreatedAt), Time(&g.UsedAt), Time(&g.ExpiresAt), q.Permissions(&g.Permissions))
+		copy(g.ClientHash[:], client)
+		copy(g.Code[:], code)
+		copy(g.Family[:], family)
+		copy(g.Refresh[:], refresh)
+		return g, err
+	})
 }
 
 // findGrant finds a grant of an agent, or of any for the zero id.
-func findGrant(ctx context.Context, q GrantRows, tenantID, agent, id uuid.UUID) (auth.Grant, error) {
-	g, ok, err := q.GrantByID(ctx, tenantID, id)
+func findGrant(ctx context.Context, q Conn, tenantID, agent, id uuid.UUID) (auth.Grant, error) {
+	g, ok, err := First(grants(ctx, q, "g.id = $2", tenantID, id))
 	if err == nil && (!ok || agent != uuid.Nil && g.Agent != agent) {
 		return auth.Grant{}, fault.Missing("grant")
 	}
@@ -62,7 +47,7 @@ func (b *Base) CreateGrant(ctx context.Context, s tenant.Scope, g auth.Grant, mo
 	g.CreatedAt, g.UsedAt, g.ExpiresAt = Micros(g.CreatedAt), Micros(g.UsedAt), Micros(g.ExpiresAt)
 	return b.write(ctx, s, func(ctx context.Context, q Session) error {
 		now := b.now()
-		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
+		if err := CheckTenant(ctx, q, s.Tenant()); err != nil {
 			return err
 		}
 		q.LockUsage(s.Tenant()) // one after the other, so that they are counted
@@ -73,10 +58,10 @@ func (b *Base) CreateGrant(ctx context.Context, s tenant.Scope, g auth.Grant, mo
 		if err != nil {
 			return err
 		}
-		if err := q.DropGrants(ctx, s.Tenant(), now); err != nil {
+		if err := q.Later(ctx, "DELETE FROM grants WHERE tenant = $1 AND expires_at <= $2", s.Tenant(), now); err != nil {
 			return err
 		}
-		held, err := q.GrantsAfter(ctx, s.Tenant(), uuid.Nil, uuid.Nil, now, true, most)
+		held, err := grants(ctx, q, "g.id > $2 ORDER BY g.id"+atMost("$3"), s.Tenant(), uuid.Nil, Limit(most))
 		if err != nil {
 			return err
 		}
@@ -84,7 +69,11 @@ func (b *Base) CreateGrant(ctx context.Context, s tenant.Scope, g auth.Grant, mo
 			return fault.New(fault.QuotaExceeded, "the tenant has %d grants, and no room for another; delete one first", most)
 		}
 		g.ID.Tenant, g.Agent = s.Tenant(), key.Agent
-		if err := q.InsertGrant(ctx, g); err != nil {
+		err = q.Later(ctx, `INSERT INTO grants (tenant, id, api_key, agent, client, client_hash, redirect, resource, permissions, external_user, external_agent,
+ challenge, code, family, refresh, created_at, used_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+			g.ID.Tenant, g.ID.Grant, g.Key, g.Agent, g.Client, g.ClientHash[:], g.Redirect, g.Resource, g.Permissions, g.Limit.User, g.Limit.Agent,
+			g.Challenge, g.Code[:], g.Family[:], g.Refresh[:], g.CreatedAt, g.UsedAt, g.ExpiresAt)
+		if err != nil {
 			return err
 		}
 		return auditTarget(ctx, q, s, g.ID.Grant, audit, now)
@@ -101,7 +90,12 @@ func (b *Base) GrantByID(ctx context.Context, id auth.GrantID) (auth.Grant, erro
 // ListGrants implements auth.GrantStore.
 func (b *Base) ListGrants(ctx context.Context, s tenant.Scope, after uuid.UUID, limit int) ([]auth.Grant, error) {
 	return read(ctx, b, s, func(ctx context.Context, q Session) ([]auth.Grant, error) {
-		return q.GrantsAfter(ctx, s.Tenant(), s.Reader(), after, b.now(), false, limit)
+		// One whose code was not exchanged has no time of use.
+		where, args := "g.id > $2 AND g.expires_at > $3 AND g.used_at IS DISTINCT FROM $4", []any{s.Tenant(), after, b.now(), time.Time{}, Limit(limit)}
+		if agent := s.Reader(); agent != uuid.Nil {
+			where, args = where+" AND g.agent = $6", append(args, agent)
+		}
+		return grants(ctx, q, where+" ORDER BY g.id"+atMost("$5"), args...)
 	})
 }
 
@@ -116,7 +110,8 @@ func (b *Base) UpdateGrant(ctx context.Context, s tenant.Scope, id uuid.UUID, fn
 			return err
 		}
 		g.UsedAt, g.ExpiresAt = Micros(g.UsedAt), Micros(g.ExpiresAt)
-		return q.UpdateGrant(ctx, g)
+		return q.Later(ctx, "UPDATE grants SET family = $3, refresh = $4, used_at = $5, expires_at = $6 WHERE tenant = $1 AND id = $2",
+			g.ID.Tenant, g.ID.Grant, g.Family[:], g.Refresh[:], g.UsedAt, g.ExpiresAt)
 	})
 	if err != nil {
 		return auth.Grant{}, err
@@ -131,7 +126,7 @@ func (b *Base) DeleteGrant(ctx context.Context, s tenant.Scope, id uuid.UUID, au
 		if _, err := findGrant(ctx, q, s.Tenant(), s.Reader(), id); err != nil {
 			return err
 		}
-		if err := q.DeleteGrant(ctx, s.Tenant(), id); err != nil {
+		if err := q.Later(ctx, "DELETE FROM grants WHERE tenant = $1 AND id = $2", s.Tenant(), id); err != nil {
 			return err
 		}
 		return auditTarget(ctx, q, s, id, audit, b.now())

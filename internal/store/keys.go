@@ -14,41 +14,32 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// KeyRows are the rows of API keys. The platform's keys have the zero tenant.
-type KeyRows interface {
-	Key(ctx context.Context, tenantID, id uuid.UUID) (k auth.Key, ok bool, err error)
-	// KeysAfter lists a tenant's keys by id, after an id; only those of an agent unless it is zero.
-	// Limit 0: all.
-	KeysAfter(ctx context.Context, tenantID, agent, id uuid.UUID, limit int) ([]auth.Key, error)
-	// InsertKey returns Exists when the id is taken.
-	InsertKey(ctx context.Context, k auth.Key) error
-	// UpdateKey writes name, permissions, expiry, revocation and successor.
-	UpdateKey(ctx context.Context, k auth.Key) error
+// keys returns API keys k. The platform's keys have the zero tenant.
+func keys(ctx context.Context, q Conn, where string, args ...any) ([]auth.Key, error) {
+	return collect(ctx, q, `SELECT k.id, k.tenant, k.name, k.prefix, k.hash, k.permissions, k.agent, COALESCE(a.name, ''), k.created_at, k.expires_at, k.revoked_at, k.rotated_to,
+ k.external_user, k.external_agent, k.external_app, k.external_run FROM api_keys k LEFT JOIN agents a ON a.tenant = k.tenant AND a.id = k.agent WHERE `+where, args, func(row Scanner) (k auth.Key, err error) {
+		var hash []byte
+		err = row.Scan(&k.ID, &k.Tenant, &k.Name, &k.Prefix, &hash, q.Permissions(&k.Permissions), &k.Agent, &k.AgentName,
+			Time(&k.CreatedAt), Time(&k.ExpiresAt), Time(&k.RevokedAt), &k.RotatedTo, &k.Limit.User, &k.Limit.Agent, &k.Limit.App, &k.Limit.Run)
+		copy(k.Hash[:], hash)
+		return k, err
+	})
 }
 
-// SigningKeyRows are the rows of the keys that sign tokens.
-type SigningKeyRows interface {
-	// ListSigningKeys lists all keys, the newest first.
-	ListSigningKeys(ctx context.Context) ([]auth.SigningKey, error)
-	// RetireSigningKeys retires the keys in use at a time, to expire at another, and deletes
-	// those that have expired.
-	RetireSigningKeys(ctx context.Context, at, expire time.Time) error
-	InsertSigningKey(ctx context.Context, k auth.SigningKey) error
-}
-
-// ScanSigningKey reads the columns kid, public, wrapped, created_at, retires_at and expires_at.
-func ScanSigningKey(row Scanner) (k auth.SigningKey, err error) {
-	err = row.Scan(&k.KID, &k.Public, &k.Wrapped, Time(&k.CreatedAt), Time(&k.RetiresAt), Time(&k.ExpiresAt))
-	k.Public, k.Wrapped = slices.Clone(k.Public), slices.Clone(k.Wrapped)
-	return k, err
-}
-
-func findKey(ctx context.Context, q KeyRows, tenantID, id uuid.UUID) (auth.Key, error) {
-	k, ok, err := q.Key(ctx, tenantID, id)
+func findKey(ctx context.Context, q Conn, tenantID, id uuid.UUID) (auth.Key, error) {
+	k, ok, err := First(keys(ctx, q, "k.tenant = $1 AND k.id = $2", tenantID, id))
 	if err == nil && !ok {
 		err = fault.Missing("key")
 	}
 	return k, err
+}
+
+func insertKey(ctx context.Context, q Conn, k *auth.Key) error {
+	n, err := q.Exec(ctx, `INSERT INTO api_keys (tenant, id, name, prefix, hash, permissions, agent, created_at, expires_at, revoked_at, rotated_to,
+ external_user, external_agent, external_app, external_run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING`,
+		k.Tenant, k.ID, k.Name, k.Prefix, k.Hash[:], k.Permissions, k.Agent, Micros(k.CreatedAt), k.ExpiresAt, k.RevokedAt, k.RotatedTo,
+		k.Limit.User, k.Limit.Agent, k.Limit.App, k.Limit.Run)
+	return inserted(n, err, fault.New(fault.Exists, "a key with this id exists"))
 }
 
 // CreateKey implements auth.KeyStore. A scope bound to an agent makes keys of that agent only.
@@ -57,7 +48,7 @@ func (b *Base) CreateKey(ctx context.Context, s tenant.Scope, k auth.Key, audit 
 		return err
 	}
 	return b.write(ctx, s, func(ctx context.Context, q Session) error {
-		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
+		if err := CheckTenant(ctx, q, s.Tenant()); err != nil {
 			return err
 		}
 		if !s.IsWhole() && k.Agent != s.Reader() {
@@ -74,7 +65,7 @@ func (b *Base) CreateKey(ctx context.Context, s tenant.Scope, k auth.Key, audit 
 		if k.CreatedAt.IsZero() {
 			k.CreatedAt = now
 		}
-		if err := q.InsertKey(ctx, k); err != nil {
+		if err := insertKey(ctx, q, &k); err != nil {
 			return err
 		}
 		return auditTarget(ctx, q, s, k.ID, audit, now)
@@ -93,7 +84,7 @@ func (b *Base) CreateOperatorKey(ctx context.Context, op tenant.Operator, k auth
 	if k.CreatedAt.IsZero() {
 		k.CreatedAt = b.now()
 	}
-	return b.transactions.Writing(ctx, uuid.Nil, func(ctx context.Context, q Session) error { return q.InsertKey(ctx, k) })
+	return b.transactions.Writing(ctx, uuid.Nil, func(ctx context.Context, q Session) error { return insertKey(ctx, q, &k) })
 }
 
 // KeyByID implements auth.KeyStore.
@@ -121,7 +112,11 @@ func (b *Base) ListOperatorKeys(ctx context.Context, op tenant.Operator, after u
 
 func (b *Base) listKeys(ctx context.Context, tenantID, agent, after uuid.UUID, limit int) ([]auth.Key, error) {
 	return readTenant(ctx, b, tenantID, func(ctx context.Context, q Session) ([]auth.Key, error) {
-		return q.KeysAfter(ctx, tenantID, agent, after, limit)
+		where, args := "k.tenant = $1 AND k.id > $2", []any{tenantID, after, Limit(limit)}
+		if agent != uuid.Nil {
+			where, args = where+" AND k.agent = $4", append(args, agent)
+		}
+		return keys(ctx, q, where+" ORDER BY k.id"+atMost("$3"), args...)
 	})
 }
 
@@ -173,16 +168,27 @@ func changeKey(ctx context.Context, q Session, tenantID, agent, id uuid.UUID, fn
 	if err := Text("name", k.Name); err != nil {
 		return k, err
 	}
-	k.Tenant, k.ID = tenantID, id
-	if err := q.UpdateKey(ctx, k); err != nil {
+	err = q.Later(ctx, "UPDATE api_keys SET name = $3, permissions = $4, expires_at = $5, revoked_at = $6, rotated_to = $7 WHERE tenant = $1 AND id = $2",
+		tenantID, id, k.Name, k.Permissions, k.ExpiresAt, k.RevokedAt, k.RotatedTo)
+	if err != nil {
 		return k, err
 	}
 	return findKey(ctx, q, tenantID, id)
 }
 
+// signingKeys returns the keys that sign tokens, the newest first.
+func signingKeys(ctx context.Context, q Conn) ([]auth.SigningKey, error) {
+	return collect(ctx, q, "SELECT kid, public, wrapped, created_at, retires_at, expires_at FROM signing_keys ORDER BY created_at DESC, kid DESC", nil,
+		func(row Scanner) (k auth.SigningKey, err error) {
+			err = row.Scan(&k.KID, &k.Public, &k.Wrapped, Time(&k.CreatedAt), Time(&k.RetiresAt), Time(&k.ExpiresAt))
+			k.Public, k.Wrapped = slices.Clone(k.Public), slices.Clone(k.Wrapped)
+			return k, err
+		})
+}
+
 // SigningKeys implements auth.SigningKeyStore.
 func (b *Base) SigningKeys(ctx context.Context) ([]auth.SigningKey, error) {
-	return readTenant(ctx, b, uuid.Nil, func(ctx context.Context, q Session) ([]auth.SigningKey, error) { return q.ListSigningKeys(ctx) })
+	return readTenant(ctx, b, uuid.Nil, func(ctx context.Context, q Session) ([]auth.SigningKey, error) { return signingKeys(ctx, q) })
 }
 
 // AddSigningKey implements auth.SigningKeyStore. Of several processes that add a key concurrently, the
@@ -194,20 +200,27 @@ func (b *Base) AddSigningKey(ctx context.Context, k auth.SigningKey, sawNewest s
 	k.CreatedAt = Micros(k.CreatedAt)
 	return b.transactions.Writing(ctx, uuid.Nil, func(ctx context.Context, q Session) error {
 		q.LockSigningKeys()
-		all, err := q.ListSigningKeys(ctx)
+		have, err := signingKeys(ctx, q)
 		if err != nil {
 			return err
 		}
 		newest := ""
-		if len(all) > 0 {
-			newest = all[0].KID
+		if len(have) > 0 {
+			newest = have[0].KID
 		}
 		if newest != sawNewest {
 			return ErrRollback // another process was faster
 		}
-		if err := q.RetireSigningKeys(ctx, k.CreatedAt, k.CreatedAt.Add(verifyFor)); err != nil {
+		// The zero time is none, in the form of the engine.
+		err = q.Later(ctx, "UPDATE signing_keys SET retires_at = $1, expires_at = $2 WHERE retires_at IS NOT DISTINCT FROM $3 OR retires_at > $1",
+			k.CreatedAt, k.CreatedAt.Add(verifyFor), time.Time{})
+		if err != nil {
 			return err
 		}
-		return q.InsertSigningKey(ctx, k)
+		if err := q.Later(ctx, "DELETE FROM signing_keys WHERE expires_at <= $1 AND expires_at IS DISTINCT FROM $2", k.CreatedAt, time.Time{}); err != nil {
+			return err
+		}
+		return q.Later(ctx, "INSERT INTO signing_keys (kid, public, wrapped, created_at, retires_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)",
+			k.KID, k.Public, k.Wrapped, k.CreatedAt, k.RetiresAt, k.ExpiresAt)
 	})
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"bytes"
 	"context"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,7 +26,6 @@ type LedgerRows interface {
 	InsertAnswer(ctx context.Context, s tenant.Scope, k memory.Idempotency, now, before time.Time) error
 	// InsertAudit writes an audit entry, with its detail as JSON.
 	InsertAudit(ctx context.Context, s tenant.Scope, now time.Time, e memory.AuditEntry, detail string) error
-	ListAudit(ctx context.Context, s tenant.Scope, q memory.AuditQuery) ([]memory.AuditEntry, error)
 	ModelUse(ctx context.Context, s tenant.Scope, fromDay, toDay string) ([]memory.ModelUse, error)
 	TenantUsage(ctx context.Context, s tenant.Scope, now time.Time) (memory.TenantUsage, error)
 	// StoredBeside returns what a whole tenant stores in other collections than one; zero: in all.
@@ -82,7 +83,7 @@ func (b *Base) Replayed(ctx context.Context, s tenant.Scope, k memory.Idempotenc
 // Audit implements memory.Ledger.
 func (b *Base) Audit(ctx context.Context, s tenant.Scope, e memory.AuditEntry) error {
 	return b.write(ctx, s, func(ctx context.Context, q Session) error {
-		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
+		if err := CheckTenant(ctx, q, s.Tenant()); err != nil {
 			return err
 		}
 		return writeAudit(ctx, q, s, b.now(), e)
@@ -90,15 +91,27 @@ func (b *Base) Audit(ctx context.Context, s tenant.Scope, e memory.AuditEntry) e
 }
 
 // ListAudit implements memory.Ledger.
-func (b *Base) ListAudit(ctx context.Context, s tenant.Scope, aq memory.AuditQuery) (out []memory.AuditEntry, err error) {
-	if err := s.Check(); err != nil {
-		return nil, err
+func (b *Base) ListAudit(ctx context.Context, s tenant.Scope, aq memory.AuditQuery) ([]memory.AuditEntry, error) {
+	text, args := "SELECT id, at, actor, action, target, detail FROM audit WHERE tenant = $1", []any{s.Tenant(), Limit(aq.Limit)}
+	also := func(condition string, arg any) {
+		args = append(args, arg)
+		text += " AND " + condition + " $" + strconv.Itoa(len(args))
 	}
-	err = b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-		out, err = q.ListAudit(ctx, s, aq)
-		return err
+	if aq.Before > 0 {
+		also("id <", aq.Before)
+	}
+	if aq.Action != "" {
+		also("action =", Clean(aq.Action))
+	}
+	if aq.Target != "" {
+		also("target =", Clean(aq.Target))
+	}
+	return read(ctx, b, s, func(ctx context.Context, q Session) ([]memory.AuditEntry, error) {
+		return collect(ctx, q, text+" ORDER BY id DESC"+atMost("$2"), slices.Clone(args), func(row Scanner) (e memory.AuditEntry, err error) {
+			err = row.Scan(&e.ID, Time(&e.At), &e.Actor, &e.Action, &e.Target, ObjectColumn(&e.Detail))
+			return e, err
+		})
 	})
-	return out, err
 }
 
 // ModelUse implements memory.Ledger. A scope bound to an agent sees the use for the collections
@@ -126,10 +139,6 @@ func (b *Base) TenantUsage(ctx context.Context, s tenant.Scope) (memory.TenantUs
 
 // SpoolRows are the parts of spools.
 type SpoolRows interface {
-	// PutPart inserts a part, or replaces it.
-	PutPart(ctx context.Context, tenantID, job uuid.UUID, spool memory.SpoolName, n int, at time.Time, data []byte) error
-	// PartAfter returns the first part after number n.
-	PartAfter(ctx context.Context, tenantID, job uuid.UUID, spool memory.SpoolName, n int) (part int, data []byte, ok bool, err error)
 	// DeletePartsFrom deletes up to limit parts from number n on, the last ones first.
 	DeletePartsFrom(ctx context.Context, tenantID, job uuid.UUID, spool memory.SpoolName, n, limit int) (deleted int, err error)
 	// DeletePartsBefore deletes up to limit parts written before a time, except bodies of jobs that
@@ -152,10 +161,11 @@ func (b *Base) PutPart(ctx context.Context, s tenant.Scope, job uuid.UUID, spool
 		data = []byte{}
 	}
 	return b.write(ctx, s, func(ctx context.Context, q Session) error {
-		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
+		if err := CheckTenant(ctx, q, s.Tenant()); err != nil {
 			return err
 		}
-		return q.PutPart(ctx, s.Tenant(), job, spool, n, b.now(), data)
+		return q.Later(ctx, `INSERT INTO spool (tenant, job, name, part, at, data) VALUES ($1, $2, $3, $4, $5, $6)
+ ON CONFLICT (tenant, job, name, part) DO UPDATE SET at = excluded.at, data = excluded.data`, s.Tenant(), job, string(spool), n, b.now(), data)
 	})
 }
 
@@ -164,20 +174,26 @@ func (b *Base) Parts(ctx context.Context, s tenant.Scope, job uuid.UUID, spool m
 	if err := s.Check(); err != nil {
 		return err
 	}
+	type part struct {
+		n    int
+		data []byte
+	}
 	for last := -1; ; {
-		var data []byte
+		var next part
 		var ok bool
-		err := b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) error {
-			part, bytes, found, err := q.PartAfter(ctx, s.Tenant(), job, spool, last)
-			if ok = found; ok {
-				last, data = part, bytes
-			}
+		err := b.transactions.Reading(ctx, s.Tenant(), func(ctx context.Context, q Session) (err error) {
+			next, ok, err = First(collect(ctx, q, "SELECT part, data FROM spool WHERE tenant = $1 AND job = $2 AND name = $3 AND part > $4 ORDER BY part LIMIT 1",
+				[]any{s.Tenant(), job, string(spool), last}, func(row Scanner) (p part, err error) {
+					err = row.Scan(&p.n, &p.data)
+					return p, err
+				}))
 			return err
 		})
 		if err != nil || !ok {
 			return err
 		}
-		if err := fn(data); err != nil {
+		last = next.n
+		if err := fn(next.data); err != nil {
 			return err
 		}
 	}

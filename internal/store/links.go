@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"reflect"
 
 	"github.com/google/uuid"
@@ -33,17 +34,25 @@ type LinkRows interface {
 	// LinksWithoutEnds lists up to limit live links of the first layer of which an end was never in the
 	// layers.
 	LinksWithoutEnds(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, limit int) ([]memory.LinkID, error)
-	LinkWrites
 }
 
-// LinkWrites write versions of links.
-type LinkWrites interface {
-	// InsertLink inserts an open version, with its attributes as JSON.
-	InsertLink(ctx context.Context, tenantID uuid.UUID, l LinkVersion, attributes string) error
-	// EndLink ends the version that began at l.From, in the layer l.Layer, at a revision.
-	EndLink(ctx context.Context, tenantID uuid.UUID, l memory.Link, at memory.Revision) error
-	// DeleteLink deletes the version that began at l.From, in the layer l.Layer.
-	DeleteLink(ctx context.Context, tenantID uuid.UUID, l memory.Link) error
+// ScanLink reads LinkColumns, and what else there is.
+func ScanLink(row Scanner, more ...any) (l LinkVersion, err error) {
+	dest := []any{&l.Source, &l.Relation, &l.Target, &l.Layer, &l.From, &l.Deleted, &l.Confidence, ObjectColumn(&l.Attributes), Time(&l.CreatedAt)}
+	err = row.Scan(append(dest, more...)...)
+	return l, err
+}
+
+// thatLink is the condition for a version of a link, with the arguments of linkKey.
+const thatLink = " WHERE tenant = $1 AND layer = $2 AND source = $3 AND relation = $4 AND target = $5 AND from_rev = $6"
+
+func linkKey(tenantID uuid.UUID, l *memory.Link) []any {
+	return []any{tenantID, l.Layer, l.Source, l.Relation, l.Target, int64(l.From)}
+}
+
+// DeleteLink deletes the version that began at l.From, in the layer l.Layer.
+func DeleteLink(ctx context.Context, q Conn, tenantID uuid.UUID, l memory.Link) error {
+	return q.Later(ctx, "DELETE FROM links"+thatLink, linkKey(tenantID, &l)...)
 }
 
 // Links implements memory.Reader.
@@ -88,7 +97,7 @@ func (t *Tx) Link(ctx context.Context, l memory.Link) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if l.Attributes, err = t.q.ReadObject(attributes); err != nil {
+	if l.Attributes, err = ObjectOf(attributes); err != nil {
 		return false, err
 	}
 	visible, err := t.endsVisible(l.LinkID)
@@ -148,9 +157,9 @@ func (t *Tx) replaceLink(old LinkVersion, had bool, l LinkVersion, attributes st
 	l.Layer, l.From = t.row.ID, t.revision
 	if had && old.Layer == t.row.ID {
 		if old.From == t.revision {
-			err = t.q.DeleteLink(t.ctx, t.scope.Tenant(), old.Link)
+			err = DeleteLink(t.ctx, t.q, t.scope.Tenant(), old.Link)
 		} else {
-			err = t.q.EndLink(t.ctx, t.scope.Tenant(), old.Link, t.revision)
+			err = t.q.Later(t.ctx, "UPDATE links SET to_rev = $7"+thatLink, append(linkKey(t.scope.Tenant(), &old.Link), int64(t.revision))...)
 		}
 		if err != nil {
 			return err
@@ -159,7 +168,9 @@ func (t *Tx) replaceLink(old LinkVersion, had bool, l LinkVersion, attributes st
 			t.head.Stored.Links--
 		}
 	}
-	if err := t.q.InsertLink(t.ctx, t.scope.Tenant(), l, attributes); err != nil {
+	err = t.q.Later(t.ctx, "INSERT INTO links (tenant, layer, source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+		append(linkKey(t.scope.Tenant(), &l.Link), int64(OpenEnd), l.Deleted, l.Confidence, json.RawMessage(attributes), l.CreatedAt)...)
+	if err != nil {
 		return err
 	}
 	t.logged = true

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"maps"
 	"math"
 	"slices"
@@ -133,7 +134,6 @@ type NoteRows interface {
 	DecidesFilter(e filter.Expr) bool
 	NoteWrites
 	UsageRows
-	ChangesetWrites
 	LogRows
 }
 
@@ -143,7 +143,6 @@ type UsageRows interface {
 	UsageOf(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, ids []uuid.UUID) (map[uuid.UUID]memory.Usage, error)
 	// VisibleNotes returns true for each of the notes that is visible.
 	VisibleNotes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, ids []uuid.UUID) (map[uuid.UUID]bool, error)
-	SetUsage(ctx context.Context, tenantID, layer, note uuid.UUID, u memory.Usage) error
 }
 
 // LogRows read logs.
@@ -151,8 +150,6 @@ type LogRows interface {
 	// LogPage lists up to limit versions of a layer that began, or only ended, after one revision and up to
 	// another, in the order of From and id, after a place in that order.
 	LogPage(ctx context.Context, tenantID uuid.UUID, r NoteReader, p LogPage) ([]NoteVersion, error)
-	// ListChangesets lists those of a collection's own log after one revision and up to another.
-	ListChangesets(ctx context.Context, tenantID, collection uuid.UUID, after, to memory.Revision, limit int) ([]memory.Changeset, error)
 	// NotesBegun lists the versions of notes that began in the first of the layers after one revision and up to another, in
 	// the order of revision and id, without those that are tombstones of notes that were neither there nor erased. Limit 0: all.
 	NotesBegun(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after, to memory.Revision, limit int) ([]NoteBegun, error)
@@ -366,9 +363,28 @@ func (b *Base) logPart(ctx context.Context, s tenant.Scope, read reading, r Note
 	}
 }
 
-// ScanChangeset reads the columns collection, revision, at, actor, job, trigger, cause and undoes. The
-// column merged_from is read by ScanMerge.
-func ScanChangeset(row Scanner) (c memory.Changeset, err error) {
+// ChangesetColumns are the columns of changesets that scanChangeset reads.
+const ChangesetColumns = "collection, revision, at, actor, job, trigger, cause, undoes"
+
+// Changesets returns those of a collection's own log after one revision and up to another.
+func Changesets(ctx context.Context, q Conn, tenantID, collection uuid.UUID, after, to memory.Revision, n int) ([]memory.Changeset, error) {
+	return collect(ctx, q, "SELECT "+ChangesetColumns+" FROM changesets WHERE tenant = $1 AND collection = $2 AND revision > $3 AND revision <= $4 ORDER BY revision"+atMost("$5"),
+		[]any{tenantID, collection, int64(after), int64(to), Limit(n)}, scanChangeset)
+}
+
+func insertChangeset(ctx context.Context, q Conn, tenantID uuid.UUID, c *memory.Changeset) error {
+	from := ""
+	if c.MergedFrom != nil {
+		var err error
+		if from, err = Document("merged_from", c.MergedFrom); err != nil {
+			return err
+		}
+	}
+	return q.Later(ctx, "INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+		tenantID, c.Collection, int64(c.Revision), c.At, c.Actor, c.Job, c.Trigger, string(c.Cause), int64(c.Undoes), json.RawMessage(from))
+}
+
+func scanChangeset(row Scanner) (c memory.Changeset, err error) {
 	err = row.Scan(&c.Collection, &c.Revision, Time(&c.At), &c.Actor, &c.Job, &c.Trigger, &c.Cause, &c.Undoes)
 	return c, err
 }
@@ -376,7 +392,7 @@ func ScanChangeset(row Scanner) (c memory.Changeset, err error) {
 // Changesets implements memory.Reader.
 func (b *Base) Changesets(ctx context.Context, s tenant.Scope, v memory.View, after memory.Revision, limit int) ([]memory.Changeset, error) {
 	return readView(ctx, b, s, &v, func(ctx context.Context, q Session) ([]memory.Changeset, error) {
-		return q.ListChangesets(ctx, s.Tenant(), v.Collection.ID, after, v.At, limit)
+		return Changesets(ctx, q, s.Tenant(), v.Collection.ID, after, v.At, limit)
 	})
 }
 

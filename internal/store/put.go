@@ -34,26 +34,21 @@ type NoteRow struct {
 // NoteWrites write versions of notes.
 type NoteWrites interface {
 	InsertNote(ctx context.Context, tenantID uuid.UUID, n NoteRow) error
-	// EndNote ends a version at a revision.
-	EndNote(ctx context.Context, tenantID uuid.UUID, v memory.Version, at memory.Revision) error
-	// DeleteNote deletes a version and its vectors.
-	DeleteNote(ctx context.Context, tenantID uuid.UUID, v memory.Version) error
 	// InsertVector adds the vector of a version, rounded by half, with its token directions.
 	InsertVector(ctx context.Context, tenantID uuid.UUID, v memory.Version, embedder string, vector []float32, tokens []byte) error
 	// VectorLimit is how many dimensions a vector may have; 0: any number.
 	VectorLimit() int
-	// ReadObject reads a JSON object as the engine will read it when it is stored.
-	ReadObject(doc string) (map[string]any, error)
 }
 
-// ChangesetWrites write what belongs to a changeset as a whole.
-type ChangesetWrites interface {
-	InsertChangeset(ctx context.Context, tenantID uuid.UUID, c memory.Changeset) error
-	// UndoneBy returns the revision that has undone a revision.
-	UndoneBy(ctx context.Context, tenantID, collection uuid.UUID, undone memory.Revision) (r memory.Revision, ok bool, err error)
-	// CountEvolved adds one to the EvolvedAdds of a collection and returns it.
-	CountEvolved(ctx context.Context, tenantID, collection uuid.UUID) (int64, error)
-	SetEmbedder(ctx context.Context, tenantID, collection uuid.UUID, name string, dim int, job uuid.UUID) error
+// endNote ends a version at a revision.
+func endNote(ctx context.Context, q Conn, tenantID uuid.UUID, v memory.Version, at memory.Revision) error {
+	return q.Later(ctx, "UPDATE notes SET to_rev = $5 WHERE tenant = $1 AND layer = $2 AND id = $3 AND from_rev = $4", tenantID, v.Layer, v.Note, int64(v.From), int64(at))
+}
+
+// DeleteNote deletes a version and its vectors.
+func DeleteNote(ctx context.Context, q Conn, tenantID uuid.UUID, v memory.Version) error {
+	return all(ctx, q, []any{tenantID, v.Layer, v.Note, int64(v.From)},
+		"DELETE FROM notes WHERE tenant = $1 AND layer = $2 AND id = $3 AND from_rev = $4", "DELETE FROM vectors WHERE tenant = $1 AND layer = $2 AND note = $3 AND from_rev = $4")
 }
 
 // encode checks a note and changes it into what will be read when it is stored.
@@ -69,7 +64,7 @@ func (t *Tx) encode(n *memory.Note) (r NoteRow, err error) {
 			return r, err
 		}
 	}
-	if n.Attributes, err = t.q.ReadObject(r.AttributesJSON); err != nil {
+	if n.Attributes, err = ObjectOf(r.AttributesJSON); err != nil {
 		return r, err
 	}
 	n.Keywords, n.Tags, n.Supplied = cloneTexts(n.Keywords), cloneTexts(n.Tags), cloneTexts(n.Supplied)
@@ -211,9 +206,9 @@ func (t *Tx) replace(old NoteVersion, had bool, n NoteRow) error {
 	if had && old.Layer == t.row.ID {
 		if old.From == t.revision {
 			t.head.Stored.Bytes -= old.Bytes
-			err = t.q.DeleteNote(t.ctx, t.scope.Tenant(), old.Version())
+			err = DeleteNote(t.ctx, t.q, t.scope.Tenant(), old.Version())
 		} else {
-			err = t.q.EndNote(t.ctx, t.scope.Tenant(), old.Version(), t.revision)
+			err = endNote(t.ctx, t.q, t.scope.Tenant(), old.Version(), t.revision)
 		}
 		if err != nil {
 			return err

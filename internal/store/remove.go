@@ -55,7 +55,8 @@ func deleteCollection(ctx context.Context, q Session, s tenant.Scope, id uuid.UU
 			}
 			return job, false, memory.StillAttached(len(shown), named)
 		}
-		if err := q.DeleteAttachmentsOf(ctx, r.Tenant, r.ID); err != nil {
+		err = all(ctx, q, []any{r.Tenant, r.ID}, "DELETE FROM attachments WHERE tenant = $1 AND collection = $2", "DELETE FROM attachments WHERE tenant = $1 AND home = $2")
+		if err != nil {
 			return job, false, err
 		}
 		if err := q.MarkCollectionDeleted(ctx, r, now); err != nil {

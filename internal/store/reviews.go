@@ -21,11 +21,10 @@ type ReviewRows interface {
 	ListReviews(ctx context.Context, s tenant.Scope, q memory.ReviewQuery, now time.Time) ([]memory.Review, error)
 	// ReviewState returns the state of a review of a collection, and locks the review.
 	ReviewState(ctx context.Context, tenantID, collection, id uuid.UUID) (s memory.ReviewState, ok bool, err error)
-	// InsertReview inserts a review, with Changes and Read as JSON.
-	InsertReview(ctx context.Context, tenantID uuid.UUID, r memory.Review, changes, read string) error
-	// CloseReview writes state, reason, actor, revision and closing time.
-	CloseReview(ctx context.Context, tenantID uuid.UUID, r memory.Review) error
 }
+
+// ThatReview finds a review by its id, and not by the index of its collection.
+const ThatReview = "tenant = $1 AND id = $2 AND collection IS NOT DISTINCT FROM $3"
 
 // ReviewColumns are the columns of reviews r that ScanReview reads.
 const ReviewColumns = "r.id, r.collection, r.job, r.trigger, r.state, r.confidence, r.changes, r.read, r.revision, r.reason, r.actor, r.created_at, r.closed_at"

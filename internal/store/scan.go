@@ -74,3 +74,18 @@ func (c jsonColumn) Scan(src any) error {
 	}
 	return json.Unmarshal(text, c.into)
 }
+
+// ObjectColumn returns a destination for a column of JSON objects, where "" and NULL are none.
+func ObjectColumn(into *map[string]any) sql.Scanner { return objectColumn{into} }
+
+type objectColumn struct{ into *map[string]any }
+
+// Scan implements sql.Scanner.
+func (c objectColumn) Scan(src any) (err error) {
+	var text string
+	if err := JSON(&text).Scan(src); err != nil {
+		return err
+	}
+	*c.into, err = ObjectOf(text)
+	return err
+}

@@ -11,14 +11,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// SnapshotRows are the rows of named revisions.
-type SnapshotRows interface {
-	ListSnapshots(ctx context.Context, tenantID, collection uuid.UUID) ([]memory.Snapshot, error)
-	// InsertSnapshot reports whether the name was free.
-	InsertSnapshot(ctx context.Context, tenantID uuid.UUID, n memory.Snapshot) (bool, error)
-	DeleteSnapshotRow(ctx context.Context, tenantID, collection uuid.UUID, name string) (bool, error)
-	// LastRevision returns the last revision of a span that was written at or before a time.
-	LastRevision(ctx context.Context, tenantID uuid.UUID, span memory.Span, at time.Time) (r memory.Revision, ok bool, err error)
+// snapshots returns the named revisions of a collection.
+func snapshots(ctx context.Context, q Conn, tenantID, collection uuid.UUID) ([]memory.Snapshot, error) {
+	return collect(ctx, q, "SELECT name, revision, created_at FROM snapshots WHERE tenant = $1 AND collection = $2 ORDER BY name",
+		[]any{tenantID, collection}, func(row Scanner) (memory.Snapshot, error) {
+			n := memory.Snapshot{Collection: collection}
+			err := row.Scan(&n.Name, &n.Revision, Time(&n.CreatedAt))
+			return n, err
+		})
 }
 
 // CreateSnapshot implements memory.SnapshotStore.
@@ -35,19 +35,17 @@ func (b *Base) CreateSnapshot(ctx context.Context, s tenant.Scope, n memory.Snap
 		if err := CheckRevision("revision", &r.Collection, n.Revision); err != nil {
 			return err
 		}
-		all, err := q.ListSnapshots(ctx, s.Tenant(), n.Collection)
+		have, err := snapshots(ctx, q, s.Tenant(), n.Collection)
 		if err != nil {
 			return err
 		}
-		if len(all) >= memory.MaxSnapshots {
+		if len(have) >= memory.MaxSnapshots {
 			return fault.New(fault.QuotaExceeded, "a collection has at most %d snapshots; delete one", memory.MaxSnapshots)
 		}
 		n.CreatedAt = b.now()
-		free, err := q.InsertSnapshot(ctx, s.Tenant(), n)
-		if err == nil && !free {
-			err = fault.New(fault.Exists, "a snapshot with this name exists")
-		}
-		if err != nil {
+		rows, err := q.Exec(ctx, "INSERT INTO snapshots (tenant, collection, name, revision, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+			s.Tenant(), n.Collection, n.Name, int64(n.Revision), n.CreatedAt)
+		if err := inserted(rows, err, fault.New(fault.Exists, "a snapshot with this name exists")); err != nil {
 			return err
 		}
 		return writeAudit(ctx, q, s, b.now(), audit)
@@ -61,7 +59,7 @@ func (b *Base) Snapshots(ctx context.Context, s tenant.Scope, collection uuid.UU
 		if _, err := ReachVisible(ctx, q, s, collection, b.now()); err != nil {
 			return nil, err
 		}
-		return q.ListSnapshots(ctx, s.Tenant(), collection)
+		return snapshots(ctx, q, s.Tenant(), collection)
 	})
 }
 
@@ -71,14 +69,14 @@ func (b *Base) DeleteSnapshot(ctx context.Context, s tenant.Scope, collection uu
 		if _, err := ReachVisible(ctx, q, s, collection, b.now()); err != nil {
 			return err
 		}
-		found := false
-		if Text("name", name) == nil {
-			var err error
-			if found, err = q.DeleteSnapshotRow(ctx, s.Tenant(), collection, name); err != nil {
-				return err
-			}
+		if Text("name", name) != nil {
+			return fault.Missing("snapshot")
 		}
-		if !found {
+		n, err := q.Exec(ctx, "DELETE FROM snapshots WHERE tenant = $1 AND collection = $2 AND name = $3", s.Tenant(), collection, name)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
 			return fault.Missing("snapshot")
 		}
 		return writeAudit(ctx, q, s, b.now(), audit)
@@ -89,7 +87,8 @@ func (b *Base) DeleteSnapshot(ctx context.Context, s tenant.Scope, collection uu
 func (b *Base) RevisionAt(ctx context.Context, s tenant.Scope, v memory.View, at time.Time) (memory.Revision, error) {
 	return readView(ctx, b, s, &v, func(ctx context.Context, q Session) (memory.Revision, error) {
 		for _, l := range v.Layers {
-			r, ok, err := q.LastRevision(ctx, s.Tenant(), memory.Span{Layer: l.Collection, To: l.Bound}, Micros(at))
+			r, ok, err := First(collect(ctx, q, "SELECT revision FROM changesets WHERE tenant = $1 AND collection = $2 AND revision <= $3 AND at <= $4 ORDER BY revision DESC LIMIT 1",
+				[]any{s.Tenant(), l.Collection, int64(l.Bound), Micros(at)}, ScanOne[memory.Revision]))
 			if err != nil || ok {
 				return r, err
 			}

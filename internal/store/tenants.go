@@ -11,30 +11,11 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// TenantRows are the rows of tenants. Those that are being removed are found only by
-// MarkTenantDeleted and TenantsDeleting.
-type TenantRows interface {
-	TenantByID(ctx context.Context, id uuid.UUID) (t tenant.Tenant, ok bool, err error)
-	TenantByName(ctx context.Context, name string) (t tenant.Tenant, ok bool, err error)
-	// TenantsAfter lists tenants by name, after a name. Limit 0: all.
-	TenantsAfter(ctx context.Context, name string, limit int) ([]tenant.Tenant, error)
-	// InsertTenant returns Exists when the id or the name is taken.
-	InsertTenant(ctx context.Context, t tenant.Tenant) error
-	// UpdateTenant writes state, limits and allowed hosts.
-	UpdateTenant(ctx context.Context, t tenant.Tenant) error
-	TenantRemoval
-}
-
 // TenantRemoval removes a tenant.
 type TenantRemoval interface {
-	// CheckTenant returns NotFound when the tenant is absent or being removed. Until the
-	// transaction ends it cannot be removed.
-	CheckTenant(ctx context.Context, id uuid.UUID) error
 	// MarkTenantDeleted waits for all who write to the tenant, marks the tenant and its
 	// collections as deleting, and deletes its jobs. ok is false when there is no such tenant.
 	MarkTenantDeleted(ctx context.Context, id uuid.UUID) (ok bool, err error)
-	// TenantsDeleting returns some tenants that are being removed.
-	TenantsDeleting(ctx context.Context) ([]tenant.Tenant, error)
 	// DeleteTenantRows deletes up to limit rows of a tenant, and the tenant after its last row;
 	// then gone is true. Those who remove one tenant concurrently take turns.
 	DeleteTenantRows(ctx context.Context, id uuid.UUID, limit int) (gone bool, err error)
@@ -43,10 +24,27 @@ type TenantRemoval interface {
 // removalBatch is how many rows one transaction of a removal deletes.
 const removalBatch = 2000
 
-// ScanTenant reads the columns id, name, state, limits, allowed_hosts and created_at.
-func ScanTenant(row Scanner) (t tenant.Tenant, err error) {
-	err = row.Scan(&t.ID, &t.Name, &t.State, JSON(&t.Limits), &t.AllowedHosts, Time(&t.CreatedAt))
+func tenants(ctx context.Context, q Conn, where string, args ...any) ([]tenant.Tenant, error) {
+	return collect(ctx, q, "SELECT id, name, state, limits, allowed_hosts, created_at FROM tenants WHERE "+where, args, func(row Scanner) (t tenant.Tenant, err error) {
+		err = row.Scan(&t.ID, &t.Name, &t.State, JSON(&t.Limits), &t.AllowedHosts, Time(&t.CreatedAt))
+		return t, err
+	})
+}
+
+// oneTenant returns the tenant of a condition, unless it is being removed.
+func oneTenant(ctx context.Context, q Conn, where string, arg any) (tenant.Tenant, error) {
+	t, ok, err := First(tenants(ctx, q, where+" = $1 AND state <> 'deleting'", arg))
+	if err == nil && !ok {
+		err = fault.Missing("tenant")
+	}
 	return t, err
+}
+
+// CheckTenant returns NotFound when the tenant is absent or being removed. Until the transaction ends it cannot be removed.
+func CheckTenant(ctx context.Context, q Session, id uuid.UUID) error {
+	q.HoldTenant(id)
+	_, err := oneTenant(ctx, q, "id", id)
+	return err
 }
 
 // newTenant checks a tenant and sets the id and the state that it lacks.
@@ -67,17 +65,9 @@ func newTenant(t *tenant.Tenant, now time.Time) (err error) {
 	return err
 }
 
-func tenantByID(ctx context.Context, q TenantRows, id uuid.UUID) (tenant.Tenant, error) {
-	t, ok, err := q.TenantByID(ctx, id)
-	if err == nil && !ok {
-		err = fault.Missing("tenant")
-	}
-	return t, err
-}
-
 // TenantByID implements tenant.Directory.
 func (b *Base) TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, error) {
-	return readTenant(ctx, b, uuid.Nil, func(ctx context.Context, q Session) (tenant.Tenant, error) { return tenantByID(ctx, q, id) })
+	return readTenant(ctx, b, uuid.Nil, func(ctx context.Context, q Session) (tenant.Tenant, error) { return oneTenant(ctx, q, "id", id) })
 }
 
 // TenantByName implements tenant.AdminStore.
@@ -86,11 +76,7 @@ func (b *Base) TenantByName(ctx context.Context, op tenant.Operator, name string
 		return t, err
 	}
 	return readTenant(ctx, b, uuid.Nil, func(ctx context.Context, q Session) (tenant.Tenant, error) {
-		t, ok, err := q.TenantByName(ctx, name)
-		if err == nil && !ok {
-			err = fault.Missing("tenant")
-		}
-		return t, err
+		return oneTenant(ctx, q, "name", Clean(name))
 	})
 }
 
@@ -100,7 +86,7 @@ func (b *Base) ListTenants(ctx context.Context, op tenant.Operator, after string
 		return nil, err
 	}
 	return readTenant(ctx, b, uuid.Nil, func(ctx context.Context, q Session) ([]tenant.Tenant, error) {
-		return q.TenantsAfter(ctx, after, limit)
+		return tenants(ctx, q, "state <> 'deleting' AND name > $1 ORDER BY name"+atMost("$2"), Clean(after), Limit(limit))
 	})
 }
 
@@ -112,7 +98,15 @@ func (b *Base) CreateTenant(ctx context.Context, op tenant.Operator, t tenant.Te
 	if err := newTenant(&t, b.now()); err != nil {
 		return tenant.Tenant{}, err
 	}
-	err := b.transactions.Writing(ctx, uuid.Nil, func(ctx context.Context, q Session) error { return q.InsertTenant(ctx, t) })
+	limits, err := Document("limits", t.Limits)
+	if err != nil {
+		return tenant.Tenant{}, err
+	}
+	err = b.transactions.Writing(ctx, uuid.Nil, func(ctx context.Context, q Session) error {
+		n, err := q.Exec(ctx, "INSERT INTO tenants (id, name, state, limits, allowed_hosts, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+			t.ID, t.Name, string(t.State), limits, t.AllowedHosts, t.CreatedAt)
+		return inserted(n, err, fault.New(fault.Exists, "a tenant with the name %q exists", t.Name))
+	})
 	if err != nil {
 		return tenant.Tenant{}, err
 	}
@@ -130,11 +124,16 @@ func (b *Base) UpdateTenant(ctx context.Context, op tenant.Operator, t tenant.Te
 	if err := Text("allowed_hosts", t.AllowedHosts); err != nil {
 		return out, err
 	}
+	limits, err := Document("limits", t.Limits)
+	if err != nil {
+		return out, err
+	}
 	err = b.transactions.Writing(ctx, uuid.Nil, func(ctx context.Context, q Session) error {
-		if err := q.UpdateTenant(ctx, t); err != nil {
+		err := q.Later(ctx, "UPDATE tenants SET state = $2, limits = $3, allowed_hosts = $4 WHERE id = $1 AND state <> 'deleting'", t.ID, string(t.State), limits, t.AllowedHosts)
+		if err != nil {
 			return err
 		}
-		out, err = tenantByID(ctx, q, t.ID)
+		out, err = oneTenant(ctx, q, "id", t.ID)
 		return err
 	})
 	return out, err
@@ -166,7 +165,9 @@ func (b *Base) EndTenantDeletions(ctx context.Context, op tenant.Operator) error
 	if err := op.Check(); err != nil {
 		return err
 	}
-	left, err := readTenant(ctx, b, uuid.Nil, func(ctx context.Context, q Session) ([]tenant.Tenant, error) { return q.TenantsDeleting(ctx) })
+	left, err := readTenant(ctx, b, uuid.Nil, func(ctx context.Context, q Session) ([]tenant.Tenant, error) {
+		return tenants(ctx, q, "state = 'deleting' ORDER BY id LIMIT 100")
+	})
 	for i := 0; i < len(left) && err == nil; i++ {
 		err = b.removeTenant(ctx, left[i].ID)
 	}

@@ -13,34 +13,12 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// ToolRows are the rows of tools.
-type ToolRows interface {
-	ToolByID(ctx context.Context, tenantID, id uuid.UUID) (t memory.OwnTool, ok bool, err error)
-	ToolByName(ctx context.Context, tenantID uuid.UUID, name string) (t memory.OwnTool, ok bool, err error)
-	// ToolsAfter lists tools by name, after a name. Limit 0: all.
-	ToolsAfter(ctx context.Context, tenantID uuid.UUID, name string, limit int) ([]memory.OwnTool, error)
-	// ToolsOf lists the tools that a collection shows, by name.
-	ToolsOf(ctx context.Context, tenantID, collection uuid.UUID) ([]memory.OwnTool, error)
-	// InsertTool returns Exists when the name is taken. spec is the encoded one.
-	InsertTool(ctx context.Context, tenantID uuid.UUID, t memory.OwnTool, spec string) error
-	// UpdateTool writes the spec and the time.
-	UpdateTool(ctx context.Context, tenantID uuid.UUID, t memory.OwnTool, spec string) error
-	// DeleteTool deletes a tool, and the attachments to collections that have expired.
-	DeleteTool(ctx context.Context, tenantID, id uuid.UUID) error
-}
-
-// ToolColumns are the columns of tools t that ScanTool reads.
-const ToolColumns = "t.id, t.name, t.spec, t.created_at, t.updated_at"
-
-// ScanTool reads ToolColumns.
-func ScanTool(row Scanner) (t memory.OwnTool, err error) {
-	err = row.Scan(&t.ID, &t.Name, JSON(&t.Spec), Time(&t.CreatedAt), Time(&t.UpdatedAt))
-	return t, err
-}
-
-// ToolTaken is the fault for a name that another tool has.
-func ToolTaken(name string) error {
-	return fault.New(fault.Exists, "a tool with the name %q exists", name)
+// tools returns tools t of the tenant that is $1 of the rest.
+func tools(ctx context.Context, q Conn, rest string, args ...any) ([]memory.OwnTool, error) {
+	return collect(ctx, q, "SELECT t.id, t.name, t.spec, t.created_at, t.updated_at FROM tools t "+rest, args, func(row Scanner) (t memory.OwnTool, err error) {
+		err = row.Scan(&t.ID, &t.Name, JSON(&t.Spec), Time(&t.CreatedAt), Time(&t.UpdatedAt))
+		return t, err
+	})
 }
 
 // encodeSpec encodes what a tool does. Each text in it can be stored by both engines.
@@ -59,13 +37,12 @@ func encodeSpec(t *memory.OwnTool) (string, error) {
 }
 
 // findTool finds a tool by id or name.
-func findTool(ctx context.Context, q ToolRows, s tenant.Scope, ref string) (t memory.OwnTool, err error) {
-	var ok bool
+func findTool(ctx context.Context, q Conn, s tenant.Scope, ref string) (memory.OwnTool, error) {
+	where, named := "t.name = $2", any(Clean(ref))
 	if id, e := uuid.Parse(ref); e == nil {
-		t, ok, err = q.ToolByID(ctx, s.Tenant(), id)
-	} else {
-		t, ok, err = q.ToolByName(ctx, s.Tenant(), ref)
+		where, named = "t.id = $2", id
 	}
+	t, ok, err := First(tools(ctx, q, "WHERE t.tenant = $1 AND "+where, s.Tenant(), named))
 	if err == nil && !ok {
 		err = fault.Missing("tool")
 	}
@@ -88,11 +65,13 @@ func (b *Base) CreateOwnTool(ctx context.Context, s tenant.Scope, t memory.OwnTo
 	}
 	err = b.write(ctx, s, func(ctx context.Context, q Session) error {
 		now := b.now()
-		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
+		if err := CheckTenant(ctx, q, s.Tenant()); err != nil {
 			return err
 		}
 		t.CreatedAt, t.UpdatedAt = now, now
-		if err := q.InsertTool(ctx, s.Tenant(), t, spec); err != nil {
+		n, err := q.Exec(ctx, "INSERT INTO tools (tenant, id, name, spec, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+			s.Tenant(), t.ID, t.Name, spec, t.CreatedAt, t.UpdatedAt)
+		if err := inserted(n, err, fault.New(fault.Exists, "a tool with the name %q exists", t.Name)); err != nil {
 			return err
 		}
 		return auditTarget(ctx, q, s, t.ID, audit, now)
@@ -116,7 +95,7 @@ func (b *Base) OwnTool(ctx context.Context, s tenant.Scope, ref string) (memory.
 // ListOwnTools implements memory.OwnToolStore.
 func (b *Base) ListOwnTools(ctx context.Context, s tenant.Scope, after string, limit int) ([]memory.OwnTool, error) {
 	return read(ctx, b, s, func(ctx context.Context, q Session) ([]memory.OwnTool, error) {
-		return q.ToolsAfter(ctx, s.Tenant(), after, limit)
+		return tools(ctx, q, "WHERE t.tenant = $1 AND t.name > $2 ORDER BY t.name"+atMost("$3"), s.Tenant(), Clean(after), Limit(limit))
 	})
 }
 
@@ -137,7 +116,7 @@ func (b *Base) UpdateOwnTool(ctx context.Context, s tenant.Scope, id uuid.UUID, 
 		if err != nil {
 			return err
 		}
-		if err := q.UpdateTool(ctx, s.Tenant(), t, spec); err != nil {
+		if err := q.Later(ctx, "UPDATE tools SET spec = $3, updated_at = $4 WHERE tenant = $1 AND id = $2", s.Tenant(), id, spec, t.UpdatedAt); err != nil {
 			return err
 		}
 		return auditTarget(ctx, q, s, id, audit, t.UpdatedAt)
@@ -164,7 +143,9 @@ func (b *Base) DeleteOwnTool(ctx context.Context, s tenant.Scope, id uuid.UUID, 
 			}
 			return memory.StillAttached(len(shown), named)
 		}
-		if err := q.DeleteTool(ctx, s.Tenant(), id); err != nil {
+		// Attachments to collections that have expired are left.
+		err = all(ctx, q, []any{s.Tenant(), id}, "DELETE FROM attachments WHERE tenant = $1 AND block = $2", "DELETE FROM tools WHERE tenant = $1 AND id = $2")
+		if err != nil {
 			return err
 		}
 		return auditTarget(ctx, q, s, id, audit, now)
@@ -177,7 +158,8 @@ func (b *Base) AttachedOwnTools(ctx context.Context, s tenant.Scope, collection 
 		if _, err := ReachVisible(ctx, q, s, collection, b.now()); err != nil {
 			return nil, err
 		}
-		return q.ToolsOf(ctx, s.Tenant(), collection)
+		return tools(ctx, q, "JOIN attachments a ON a.tenant = t.tenant AND a.block = t.id WHERE a.tenant = $1 AND a.collection = $2 AND a.mode = 'tool' ORDER BY t.name",
+			s.Tenant(), collection)
 	})
 }
 
@@ -223,7 +205,7 @@ func (b *Base) DetachOwnTool(ctx context.Context, s tenant.Scope, collection, to
 		if len(shown) == 0 || shown[0].Mode != memory.AttachTool {
 			return fault.Missing("tool")
 		}
-		if _, err := q.DeleteAttachment(ctx, s.Tenant(), collection, tool); err != nil {
+		if _, err := deleteAttachment(ctx, q, s.Tenant(), collection, tool); err != nil {
 			return err
 		}
 		return auditTarget(ctx, q, s, tool, audit, now)

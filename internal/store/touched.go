@@ -12,7 +12,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// ScanMerge reads the columns of ScanChangeset and merged_from.
+// ScanMerge reads ChangesetColumns and merged_from.
 func ScanMerge(row Scanner) (c memory.Changeset, err error) {
 	var from string
 	if err := row.Scan(&c.Collection, &c.Revision, Time(&c.At), &c.Actor, &c.Job, &c.Trigger, &c.Cause, &c.Undoes, &from); err != nil {
@@ -20,14 +20,6 @@ func ScanMerge(row Scanner) (c memory.Changeset, err error) {
 	}
 	c.MergedFrom = &memory.MergedFrom{}
 	return c, json.Unmarshal([]byte(from), c.MergedFrom)
-}
-
-// MergedFromText returns the column merged_from; "" of a changeset that was written here.
-func MergedFromText(m *memory.MergedFrom) (string, error) {
-	if m == nil {
-		return "", nil
-	}
-	return Document("merged_from", m)
 }
 
 // endsBatch is how many notes are looked up at a time.

@@ -105,7 +105,7 @@ func (h *Head) written(now time.Time) {
 func (t *Tx) insertChangeset(c memory.Changeset) error {
 	t.head.Revision = t.revision
 	c.Collection, c.Revision, c.At, c.Actor = t.row.ID, t.revision, t.now, t.scope.Actor()
-	return t.q.InsertChangeset(t.ctx, t.scope.Tenant(), c)
+	return insertChangeset(t.ctx, t.q, t.scope.Tenant(), &c)
 }
 
 // EndChangeset implements memory.Tx.
@@ -127,7 +127,8 @@ func (t *Tx) checkUndone(undoes memory.Revision) error {
 	if undoes == 0 {
 		return nil
 	}
-	by, ok, err := t.q.UndoneBy(t.ctx, t.scope.Tenant(), t.row.ID, undoes)
+	by, ok, err := First(collect(t.ctx, t.q, "SELECT revision FROM changesets WHERE tenant = $1 AND collection = $2 AND revision > $3 AND undoes = $3 LIMIT 1",
+		[]any{t.scope.Tenant(), t.row.ID, int64(undoes)}, ScanOne[memory.Revision]))
 	if err == nil && ok {
 		err = fault.New(fault.Conflict, "revision %d was undone already, at revision %d", undoes, by)
 	}
@@ -299,7 +300,14 @@ func (t *Tx) SetUsage(_ context.Context, note uuid.UUID, u memory.Usage) error {
 	if _, err := t.visible(note); err != nil {
 		return err
 	}
-	return t.q.SetUsage(t.ctx, t.scope.Tenant(), t.row.ID, note, u)
+	return SetUsage(t.ctx, t.q, t.scope.Tenant(), t.row.ID, note, u)
+}
+
+// SetUsage writes the use of a note.
+func SetUsage(ctx context.Context, q Conn, tenantID, layer, note uuid.UUID, u memory.Usage) error {
+	return q.Later(ctx, `INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat) VALUES ($1, $2, $3, $4, $5, $6, $7)
+ ON CONFLICT (tenant, layer, note) DO UPDATE SET access_count = excluded.access_count, last_access = excluded.last_access, strength = excluded.strength, heat = excluded.heat`,
+		tenantID, layer, note, u.AccessCount, u.LastAccess, u.Strength, u.Heat)
 }
 
 // SetEmbedder implements memory.Tx.
@@ -307,7 +315,8 @@ func (t *Tx) SetEmbedder(_ context.Context, name string, dim int, job uuid.UUID)
 	if err := checkEmbedder(name, dim); err != nil {
 		return err
 	}
-	if err := t.q.SetEmbedder(t.ctx, t.scope.Tenant(), t.row.ID, name, dim, job); err != nil {
+	err := t.q.Later(t.ctx, "UPDATE collections SET embedder = $3, dim = $4, reembedded = $5 WHERE tenant = $1 AND id = $2", t.scope.Tenant(), t.row.ID, name, dim, job)
+	if err != nil {
 		return err
 	}
 	t.row.Embedder, t.row.Dim, t.row.Reembedded, t.logged = name, dim, job, true
@@ -316,7 +325,8 @@ func (t *Tx) SetEmbedder(_ context.Context, name string, dim int, job uuid.UUID)
 
 // CountEvolved implements memory.Tx.
 func (t *Tx) CountEvolved(context.Context) (n int64, err error) {
-	t.row.EvolvedAdds, err = t.q.CountEvolved(t.ctx, t.scope.Tenant(), t.row.ID)
+	t.row.EvolvedAdds, _, err = First(collect(t.ctx, t.q, "UPDATE collection_heads SET evolved_adds = evolved_adds + 1 WHERE tenant = $1 AND collection = $2 RETURNING evolved_adds",
+		[]any{t.scope.Tenant(), t.row.ID}, ScanOne[int64]))
 	return t.row.EvolvedAdds, err
 }
 
@@ -383,7 +393,9 @@ func (t *Tx) OpenReview(_ context.Context, r memory.Review) (memory.Review, erro
 	if err != nil {
 		return r, err
 	}
-	return r, t.q.InsertReview(t.ctx, t.scope.Tenant(), r, changes, read)
+	return r, t.q.Later(t.ctx, `INSERT INTO reviews (tenant, id, collection, job, trigger, state, confidence, changes, read, revision, reason, actor, created_at, closed_at)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, t.scope.Tenant(), r.ID, r.Collection, r.Job, r.Trigger, string(r.State), r.Confidence,
+		changes, read, int64(r.Revision), r.Reason, r.Actor, r.CreatedAt, r.ClosedAt)
 }
 
 // UpdateReview implements memory.Tx.
@@ -405,7 +417,8 @@ func (t *Tx) UpdateReview(_ context.Context, r memory.Review) error {
 	if r.ClosedAt.IsZero() {
 		r.ClosedAt = t.now
 	}
-	return t.q.CloseReview(t.ctx, t.scope.Tenant(), r)
+	return t.q.Later(t.ctx, "UPDATE reviews SET state = $4, reason = $5, actor = $6, revision = $7, closed_at = $8 WHERE "+ThatReview,
+		t.scope.Tenant(), r.ID, r.Collection, string(r.State), r.Reason, r.Actor, int64(r.Revision), r.ClosedAt)
 }
 
 // Foresee implements memory.Tx.

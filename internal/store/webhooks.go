@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -14,35 +13,33 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-// WebhookRows are the rows of webhooks and of deliveries.
-type WebhookRows interface {
-	// WebhooksAfter lists webhooks by id, after an id. Limit 0: all.
-	WebhooksAfter(ctx context.Context, tenantID, after uuid.UUID, limit int) ([]memory.Webhook, error)
-	WebhookByID(ctx context.Context, tenantID, id uuid.UUID) (w memory.Webhook, ok bool, err error)
-	// WebhooksOf lists the webhooks that are told of the changes of a collection, ids only.
-	WebhooksOf(ctx context.Context, tenantID, collection uuid.UUID) ([]uuid.UUID, error)
-	// PutWebhook inserts a webhook, or writes URL, Events, Secrets and UpdatedAt.
-	PutWebhook(ctx context.Context, tenantID uuid.UUID, w memory.Webhook) error
-	// DeleteWebhook deletes a webhook and its deliveries.
-	DeleteWebhook(ctx context.Context, tenantID, id uuid.UUID) error
+// DeliveryRows are the rows of deliveries.
+type DeliveryRows interface {
 	// ListDeliveries lists deliveries, newest first.
 	ListDeliveries(ctx context.Context, tenantID uuid.UUID, q memory.DeliveryQuery) ([]memory.Delivery, error)
-	// PutDelivery inserts a delivery, or writes what a try changes.
-	PutDelivery(ctx context.Context, tenantID uuid.UUID, d memory.Delivery) error
-	// DropDeliveries deletes those of a webhook that do not wait and were last tried before a time.
-	DropDeliveries(ctx context.Context, tenantID, webhook uuid.UUID, before time.Time) error
 }
 
-// WebhookColumns are the columns of webhooks w that ScanWebhook reads.
-const WebhookColumns = "w.id, w.collection, w.url, w.events, w.secrets, w.created_at, w.updated_at"
+// webhooks returns the webhooks of the tenant that is $1 of the condition.
+func webhooks(ctx context.Context, q Conn, where string, args ...any) ([]memory.Webhook, error) {
+	return collect(ctx, q, "SELECT id, collection, url, events, secrets, created_at, updated_at FROM webhooks WHERE tenant = $1 AND "+where, args,
+		func(row Scanner) (w memory.Webhook, err error) {
+			err = row.Scan(&w.ID, &w.Collection, &w.URL, JSON(&w.Events), &w.Secrets, Time(&w.CreatedAt), Time(&w.UpdatedAt))
+			if len(w.Events) == 0 {
+				w.Events = nil
+			}
+			return w, err
+		})
+}
 
-// ScanWebhook reads WebhookColumns.
-func ScanWebhook(row Scanner) (w memory.Webhook, err error) {
-	err = row.Scan(&w.ID, &w.Collection, &w.URL, JSON(&w.Events), &w.Secrets, Time(&w.CreatedAt), Time(&w.UpdatedAt))
-	if len(w.Events) == 0 {
-		w.Events = nil
+// putWebhook inserts a webhook, or writes URL, Events, Secrets and UpdatedAt.
+func putWebhook(ctx context.Context, q Conn, tenantID uuid.UUID, w *memory.Webhook) error {
+	events, err := Document("events", append([]string{}, w.Events...))
+	if err != nil {
+		return err
 	}
-	return w, err
+	return q.Later(ctx, `INSERT INTO webhooks (tenant, id, collection, url, events, secrets, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ ON CONFLICT (tenant, id) DO UPDATE SET url = excluded.url, events = excluded.events, secrets = excluded.secrets, updated_at = excluded.updated_at`,
+		tenantID, w.ID, w.Collection, w.URL, events, append([]byte{}, w.Secrets...), w.CreatedAt, w.UpdatedAt)
 }
 
 // DeliveryColumns are the columns of deliveries d that ScanDelivery reads.
@@ -55,8 +52,8 @@ func ScanDelivery(row Scanner) (d memory.Delivery, err error) {
 	return d, err
 }
 
-func findWebhook(ctx context.Context, q WebhookRows, s tenant.Scope, id uuid.UUID) (memory.Webhook, error) {
-	w, ok, err := q.WebhookByID(ctx, s.Tenant(), id)
+func findWebhook(ctx context.Context, q Conn, s tenant.Scope, id uuid.UUID) (memory.Webhook, error) {
+	w, ok, err := First(webhooks(ctx, q, "id = $2", s.Tenant(), id))
 	if err == nil && !ok {
 		err = fault.Missing("webhook")
 	}
@@ -73,7 +70,7 @@ func (b *Base) Webhook(ctx context.Context, s tenant.Scope, id uuid.UUID) (memor
 // ListWebhooks implements memory.WebhookStore.
 func (b *Base) ListWebhooks(ctx context.Context, s tenant.Scope, after uuid.UUID, limit int) ([]memory.Webhook, error) {
 	return read(ctx, b, s, func(ctx context.Context, q Session) ([]memory.Webhook, error) {
-		return q.WebhooksAfter(ctx, s.Tenant(), after, limit)
+		return webhooks(ctx, q, "id > $2 ORDER BY id"+atMost("$3"), s.Tenant(), after, Limit(limit))
 	})
 }
 
@@ -94,7 +91,7 @@ func (b *Base) CreateWebhook(ctx context.Context, s tenant.Scope, w memory.Webho
 	}
 	err := b.write(ctx, s, func(ctx context.Context, q Session) error {
 		now := b.now()
-		if err := q.CheckTenant(ctx, s.Tenant()); err != nil {
+		if err := CheckTenant(ctx, q, s.Tenant()); err != nil {
 			return err
 		}
 		q.LockUsage(s.Tenant()) // one after the other, so that they are counted
@@ -103,15 +100,15 @@ func (b *Base) CreateWebhook(ctx context.Context, s tenant.Scope, w memory.Webho
 				return err
 			}
 		}
-		all, err := q.WebhooksAfter(ctx, s.Tenant(), uuid.Nil, most)
+		have, err := webhooks(ctx, q, "id > $2 ORDER BY id"+atMost("$3"), s.Tenant(), uuid.Nil, Limit(most))
 		if err != nil {
 			return err
 		}
-		if len(all) >= most {
+		if len(have) >= most {
 			return fault.New(fault.QuotaExceeded, "the tenant has %d webhooks, and no room for another; delete one first", most)
 		}
 		w.CreatedAt, w.UpdatedAt = now, now
-		if err := q.PutWebhook(ctx, s.Tenant(), w); err != nil {
+		if err := putWebhook(ctx, q, s.Tenant(), &w); err != nil {
 			return err
 		}
 		return auditTarget(ctx, q, s, w.ID, audit, now)
@@ -135,7 +132,7 @@ func (b *Base) UpdateWebhook(ctx context.Context, s tenant.Scope, id uuid.UUID, 
 			return err
 		}
 		w.ID, w.Collection, w.CreatedAt, w.UpdatedAt = old.ID, old.Collection, old.CreatedAt, b.now()
-		if err := q.PutWebhook(ctx, s.Tenant(), w); err != nil {
+		if err := putWebhook(ctx, q, s.Tenant(), &w); err != nil {
 			return err
 		}
 		return auditTarget(ctx, q, s, id, audit, w.UpdatedAt)
@@ -150,7 +147,8 @@ func (b *Base) DeleteWebhook(ctx context.Context, s tenant.Scope, id uuid.UUID, 
 		if _, err := findWebhook(ctx, q, s, id); err != nil {
 			return err
 		}
-		if err := q.DeleteWebhook(ctx, s.Tenant(), id); err != nil {
+		err := all(ctx, q, []any{s.Tenant(), id}, "DELETE FROM deliveries WHERE tenant = $1 AND webhook = $2", "DELETE FROM webhooks WHERE tenant = $1 AND id = $2")
+		if err != nil {
 			return err
 		}
 		return auditTarget(ctx, q, s, id, audit, b.now())
@@ -175,10 +173,15 @@ func (b *Base) PutDelivery(ctx context.Context, s tenant.Scope, d memory.Deliver
 		if _, err := findWebhook(ctx, q, s, d.Webhook); err != nil {
 			return err
 		}
-		if err := q.DropDeliveries(ctx, s.Tenant(), d.Webhook, b.now().Add(-memory.DeliveryRetention)); err != nil {
+		err := q.Later(ctx, "DELETE FROM deliveries WHERE tenant = $1 AND webhook = $2 AND updated_at < $3 AND state <> 'waiting'",
+			s.Tenant(), d.Webhook, b.now().Add(-memory.DeliveryRetention))
+		if err != nil {
 			return err
 		}
-		return q.PutDelivery(ctx, s.Tenant(), d)
+		return q.Later(ctx, `INSERT INTO deliveries (tenant, webhook, id, collection, revision, event, state, attempts, status, error, created_at, updated_at, next_at)
+ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (tenant, webhook, id) DO UPDATE SET state = excluded.state,
+ attempts = excluded.attempts, status = excluded.status, error = excluded.error, updated_at = excluded.updated_at, next_at = excluded.next_at`,
+			s.Tenant(), d.Webhook, d.ID, d.Collection, int64(d.Revision), d.Event, string(d.State), d.Attempts, d.Status, d.Error, d.CreatedAt, d.UpdatedAt, d.NextAt)
 	})
 }
 
@@ -188,7 +191,8 @@ func (t *Tx) tellWebhooks() error {
 	if !t.head.Told {
 		return nil
 	}
-	hooks, err := t.q.WebhooksOf(t.ctx, t.scope.Tenant(), t.row.ID)
+	hooks, err := collect(t.ctx, t.q, "SELECT id FROM webhooks WHERE tenant = $1 AND collection IN ($2, $3) ORDER BY id",
+		[]any{t.scope.Tenant(), uuid.Nil, t.row.ID}, ScanOne[uuid.UUID])
 	if err != nil {
 		return err
 	}

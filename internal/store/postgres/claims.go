@@ -69,7 +69,7 @@ func (s *Store) ClaimJobs(ctx context.Context, sc tenant.Scope, collection uuid.
 		} else {
 			of, kinds := store.ClaimedKinds(stage)
 			p.add(string(of))
-			p.add(limit(n))
+			p.add(store.Limit(n))
 			text = fmt.Sprintf(claimAny, kinds)
 		}
 		text += jobsReachedBy(&p, sc) + " RETURNING " + store.JobColumns
@@ -276,9 +276,7 @@ func (s *Store) Backlog(ctx context.Context, now time.Time) (out []memory.Backlo
 		return q.each(ctx, "SELECT s.stage, b.waiting, b.oldest FROM unnest($1::text[]) WITH ORDINALITY s (stage, place), backlog_at(s.stage, $2) b ORDER BY s.place",
 			[]any{stages, store.Micros(now)}, func(rows pgx.Rows) error {
 				var b memory.Backlog
-				var oldest *time.Time
-				err := rows.Scan(&b.Stage, &b.Waiting, &oldest)
-				b.Oldest = timeOf(oldest)
+				err := rows.Scan(&b.Stage, &b.Waiting, store.Time(&b.Oldest))
 				out = append(out, b)
 				return err
 			})
@@ -289,9 +287,7 @@ func (s *Store) Backlog(ctx context.Context, now time.Time) (out []memory.Backlo
 // NextDue implements memory.Queue.
 func (s *Store) NextDue(ctx context.Context) (t time.Time, err error) {
 	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
-		var next *time.Time
-		_, err := q.get(ctx, "SELECT next_due()", nil, &next)
-		t = timeOf(next)
+		_, err := q.get(ctx, "SELECT next_due()", nil, store.Time(&t))
 		return err
 	})
 	return t, err

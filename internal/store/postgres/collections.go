@@ -12,47 +12,20 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-const collectionColumns = `c.tenant, c.id, c.agent, COALESCE(a.name, ''), c.name, c.display_name, c.policy, c.policy_config,
- c.embedder, c.dim, c.reembedded, c.metadata, c.ephemeral, c.state,
- CASE WHEN c.fork_of = '00000000-0000-0000-0000-000000000000' THEN c.parent ELSE c.fork_of END, CASE WHEN c.fork_of = '00000000-0000-0000-0000-000000000000' THEN c.parent_revision ELSE c.fork_revision END,
- c.expires_at, c.created_at,
- c.external_user, c.external_agent, c.external_app, c.external_run,
- h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch, h.next_expiry, c.parent, c.parent_revision, c.lineage, h.written_at`
-
-// countColumns are what lists read besides.
-const countColumns = `h.counted, h.v_notes, h.v_links, h.v_pending, h.v_in_review, h.v_bytes, h.v_kinds`
+var collectionColumns = store.CollectionColumns(zeroID)
 
 const collectionTables = ` FROM collections c
  CROSS JOIN LATERAL (SELECT * FROM collection_heads h WHERE h.tenant = c.tenant AND h.collection = c.id LIMIT 1) h
  LEFT JOIN LATERAL (SELECT a.name FROM agents a WHERE a.tenant = c.tenant AND a.id = c.agent LIMIT 1) a ON true `
 
-// collectionDest returns the destinations of collectionColumns.
-func collectionDest(r *store.CollectionRow) []any {
-	return []any{
-		&r.Tenant, &r.ID, &r.Agent, &r.AgentName, &r.Name, &r.DisplayName, &r.Policy, store.JSON(&r.PolicyConfig), &r.Embedder, &r.Dim, &r.Reembedded, objectColumn{&r.Metadata},
-		&r.Ephemeral, &r.State, &r.Parent, &r.ParentRevision, store.Time(&r.ExpiresAt), store.Time(&r.CreatedAt),
-		&r.External.User, &r.External.Agent, &r.External.App, &r.External.Run, &r.Head, &r.Floor, &r.EvolvedAdds, &r.Origin, &r.EraseEpoch, store.Time(&r.NextExpiry),
-		&r.Reads.Collection, &r.Reads.Bound, store.JSON(&r.Flattened), store.Time(&r.UpdatedAt),
-	}
-}
-
-// countDest returns the destinations of countColumns.
-func countDest(r *store.CollectionRow) []any {
-	c := &r.Visible
-	return []any{&r.Counted, &c.Notes, &c.Links, &c.Pending, &c.InReview, &c.Bytes, store.JSON(&c.Kinds)}
-}
-
 // collections reads the collections c of a condition; its parameters begin at $1.
 func (q *session) collections(ctx context.Context, where string, args ...any) ([]store.CollectionRow, error) {
-	return collect(ctx, q, "SELECT "+collectionColumns+collectionTables+where, args, func(rows store.Scanner) (r store.CollectionRow, err error) {
-		err = rows.Scan(collectionDest(&r)...)
-		return r, err
-	})
+	return collect(ctx, q, "SELECT "+collectionColumns+collectionTables+where, args, store.ScanCollection)
 }
 
 // Collection implements store.CollectionRows.
 func (q *session) Collection(ctx context.Context, tenantID, id uuid.UUID) (store.CollectionRow, bool, error) {
-	return first(q.collections(ctx, "WHERE c.tenant = $1 AND c.id = $2", tenantID, id))
+	return store.First(q.collections(ctx, "WHERE c.tenant = $1 AND c.id = $2", tenantID, id))
 }
 
 // reachedBy returns the condition that the scope reaches a collection c.
@@ -150,15 +123,12 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 		}
 		where += " AND (" + strings.Join(columns, ", ") + ") " + beyond + " (" + strings.Join(place, ", ") + ")"
 	}
-	where += " ORDER BY " + strings.Join(columns, order+", ") + order + " LIMIT " + p.add(limit(cq.Limit))
+	where += " ORDER BY " + strings.Join(columns, order+", ") + order + " LIMIT " + p.add(store.Limit(cq.Limit))
 	read := inOrder[store.CollectionRow]
 	if cq.Parent != uuid.Nil || cq.Order != memory.CollectionsByUser && (!cq.External.IsZero() || !s.Limit().IsZero()) { // few of all
 		read = collect
 	}
-	return read(ctx, q, "SELECT "+collectionColumns+", "+countColumns+tables+where, p.args, func(rows store.Scanner) (r store.CollectionRow, err error) {
-		err = rows.Scan(append(collectionDest(&r), countDest(&r)...)...)
-		return r, err
-	})
+	return read(ctx, q, "SELECT "+collectionColumns+", "+store.CountColumns+tables+where, p.args, store.ScanCounted)
 }
 
 // ofCollections is the condition that a list is of these collections c; $1 is the tenant.
@@ -219,34 +189,4 @@ func (q *session) InsertCollection(ctx context.Context, tenantID uuid.UUID, c me
  v_notes, v_links, v_pending, v_in_review, v_bytes, v_kinds, s_notes, s_links, s_bytes, next_expiry, written_at) VALUES ($1, $2, $3, $4, $3, 0, 0, 0, $5, $6, $7, $8, $9, $10, $11, 0, 0, 0, $12, $13)`,
 		tenantID, c.ID, rev(c.ParentRevision), rev(c.Floor), h.Counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds, nullTime(h.NextExpiry), h.Written)
 	return nil
-}
-
-// RenameCollection implements store.CollectionWrites. It goes with the next statement.
-func (q *session) RenameCollection(_ context.Context, tenantID, id uuid.UUID, name string) error {
-	q.later("UPDATE collections SET name = $3, words = '' WHERE tenant = $1 AND id = $2", tenantID, id, name)
-	return nil
-}
-
-// ClearExternal implements store.CollectionWrites. It goes with the next statement.
-func (q *session) ClearExternal(_ context.Context, tenantID, id uuid.UUID) error {
-	q.later("UPDATE collections SET external_user = '', external_agent = '', external_app = '', external_run = '', words = '' WHERE tenant = $1 AND id = $2", tenantID, id)
-	return nil
-}
-
-// UpdateCollection implements store.CollectionWrites. It goes with the next statement.
-func (q *session) UpdateCollection(_ context.Context, tenantID uuid.UUID, c memory.Collection) error {
-	metadata, err := store.Object("metadata", c.Metadata)
-	if err != nil {
-		return err
-	}
-	q.later("UPDATE collections SET display_name = $3, policy_config = $4, metadata = $5, expires_at = $6, state = $7, words = $8 WHERE tenant = $1 AND id = $2",
-		tenantID, c.ID, c.DisplayName, nullJSON(c.PolicyConfig), orNull(metadata), nullTime(c.ExpiresAt), string(c.State), store.WordsOf(&c))
-	q.later("UPDATE collection_heads SET evolved_adds = $3 WHERE tenant = $1 AND collection = $2", tenantID, c.ID, c.EvolvedAdds)
-	return nil
-}
-
-// LogConfig implements store.CollectionWrites. It goes with the next statement.
-func (q *session) LogConfig(ctx context.Context, s tenant.Scope, c memory.Collection, now time.Time) error {
-	q.later("UPDATE collection_heads SET head = head + 1 WHERE tenant = $1 AND collection = $2", s.Tenant(), c.ID)
-	return q.InsertChangeset(ctx, s.Tenant(), memory.Changeset{Collection: c.ID, Revision: c.Head + 1, At: now, Actor: s.Actor(), Cause: memory.CauseConfig})
 }

@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"encoding/json"
-	"fmt"
-	"math"
 	"strconv"
 	"time"
 
@@ -19,38 +17,6 @@ func nullTime(t time.Time) *time.Time {
 		return nil
 	}
 	return new(store.Micros(t))
-}
-
-func timeOf(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.UTC()
-}
-
-func objectOf(s *string) (map[string]any, error) {
-	if s == nil {
-		return nil, nil //nolint:nilnil // none
-	}
-	return store.ObjectOf(*s)
-}
-
-// objectColumn scans a column of JSON objects, where NULL is none.
-type objectColumn struct{ m *map[string]any }
-
-// Scan implements sql.Scanner.
-func (c objectColumn) Scan(src any) (err error) {
-	switch v := src.(type) {
-	case nil:
-		*c.m = nil
-	case string:
-		*c.m, err = objectOf(&v)
-	case []byte:
-		*c.m, err = objectOf(new(string(v)))
-	default:
-		err = fmt.Errorf("an object cannot be read from %T", src)
-	}
-	return err
 }
 
 // orNull returns NULL for the empty text.
@@ -79,14 +45,6 @@ func storable(s string) bool { return store.Text("", s) == nil }
 
 // rev returns a revision as an integer; revisions compare as integers.
 func rev(r memory.Revision) int64 { return int64(r) }
-
-// limit returns a limit of rows where 0 is none.
-func limit(n int) int64 {
-	if n <= 0 {
-		return math.MaxInt64
-	}
-	return int64(n)
-}
 
 // params collects the arguments of a statement and numbers them.
 type params struct{ args []any }

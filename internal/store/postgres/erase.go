@@ -42,7 +42,7 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 			found = slices.DeleteFunc(found, func(v memory.Version) bool { return slices.Contains(kept, v) })
 		}
 		for _, v := range found {
-			_ = q.DeleteNote(ctx, tenantID, v) // goes with the next statement
+			_ = store.DeleteNote(ctx, q, tenantID, v) // goes with the next statement
 		}
 		for _, end := range []string{"source", "target"} {
 			links, err := collect(ctx, q, rows("x.source, x.relation, x.target", "links", end, ended+told), args, func(row store.Scanner) (l memory.Link, err error) {
@@ -55,7 +55,7 @@ func (q *session) EraseVersions(ctx context.Context, tenantID, layer uuid.UUID, 
 				return 0, less, err
 			}
 			for i := range links {
-				_ = q.DeleteLink(ctx, tenantID, links[i])
+				_ = store.DeleteLink(ctx, q, tenantID, links[i])
 			}
 		}
 	}

@@ -14,6 +14,11 @@ import (
 // then perhaps jobs; a transaction that holds the row of a collection does not lock its head. Each
 // lock is a statement of its own, so that later statements see what was committed while it waited.
 
+// HoldTenant implements store.Locks.
+func (q *session) HoldTenant(id uuid.UUID) {
+	q.later("SELECT 1 FROM tenants WHERE id = $1 FOR KEY SHARE", id)
+}
+
 // HoldAgent implements store.Locks.
 func (q *session) HoldAgent(tenantID, id uuid.UUID) {
 	q.later("SELECT 1 FROM agents WHERE tenant = $1 AND id = $2 FOR KEY SHARE", tenantID, id)

@@ -55,26 +55,6 @@ func (q *session) InsertAudit(_ context.Context, s tenant.Scope, now time.Time, 
 	return nil
 }
 
-// ListAudit implements store.LedgerRows.
-func (q *session) ListAudit(ctx context.Context, s tenant.Scope, aq memory.AuditQuery) ([]memory.AuditEntry, error) {
-	var p params
-	text := "SELECT id, at, actor, action, target, detail FROM audit WHERE tenant = " + p.add(s.Tenant())
-	if aq.Before > 0 {
-		text += " AND id < " + p.add(aq.Before)
-	}
-	if aq.Action != "" {
-		text += " AND action = " + p.add(store.Clean(aq.Action))
-	}
-	if aq.Target != "" {
-		text += " AND target = " + p.add(store.Clean(aq.Target))
-	}
-	text += " ORDER BY id DESC LIMIT " + p.add(limit(aq.Limit))
-	return collect(ctx, q, text, p.args, func(rows store.Scanner) (e memory.AuditEntry, err error) {
-		err = rows.Scan(&e.ID, store.Time(&e.At), &e.Actor, &e.Action, &e.Target, objectColumn{&e.Detail})
-		return e, err
-	})
-}
-
 // moreUse adds the counts of a conflicting row of model_use m.
 const moreUse = `calls = m.calls + excluded.calls, prompt_tokens = m.prompt_tokens + excluded.prompt_tokens,
  completion_tokens = m.completion_tokens + excluded.completion_tokens`
@@ -97,7 +77,7 @@ func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.M
 		calls, prompt, completion = append(calls, u.Calls), append(prompt, u.PromptTokens), append(completion, u.CompletionTokens)
 	}
 	return s.writing(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
-		if err := q.CheckTenant(ctx, sc.Tenant()); err != nil {
+		if err := store.CheckTenant(ctx, q, sc.Tenant()); err != nil {
 			return err
 		}
 		q.HoldCollections(sc.Tenant(), collections...)

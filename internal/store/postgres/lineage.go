@@ -102,7 +102,7 @@ func (s *Store) OpenView(ctx context.Context, sc tenant.Scope, ref string, as me
 		found = nil
 		return q.each(ctx, "SELECT "+collectionColumns+", "+lineageColumns+collectionTables+lineageOf(to)+where, p.args, func(rows pgx.Rows) error {
 			var t collectionWithLineage
-			err := rows.Scan(append(collectionDest(&t.CollectionRow), t.dest()...)...)
+			err := rows.Scan(append(t.Dest(), t.dest()...)...)
 			found = append(found, t)
 			return err
 		})

@@ -12,12 +12,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-func scanLink(rows pgx.Rows, more ...any) (l store.LinkVersion, err error) {
-	dest := []any{&l.Source, &l.Relation, &l.Target, &l.Layer, &l.From, &l.Deleted, &l.Confidence, objectColumn{&l.Attributes}, store.Time(&l.CreatedAt)}
-	err = rows.Scan(append(dest, more...)...)
-	return l, err
-}
-
 // Links implements store.LinkRows. The links of a few notes are found by the notes' ids, and then
 // sorted.
 func (q *session) Links(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, lq memory.LinkQuery) ([]memory.Link, error) {
@@ -53,7 +47,7 @@ func (q *session) Links(ctx context.Context, tenantID uuid.UUID, layers []memory
 	}
 	var out []memory.Link
 	err := q.each(ctx, strings.Join(branches, " UNION ALL ")+" ORDER BY 1, 2, 3 LIMIT $3", p.args, func(rows pgx.Rows) error {
-		l, err := scanLink(rows)
+		l, err := store.ScanLink(rows)
 		out = append(out, l.Link)
 		return err
 	})
@@ -88,34 +82,8 @@ func (q *session) LinkVersion(ctx context.Context, tenantID uuid.UUID, layers []
 	err = q.each(ctx, strings.Join(branches, " UNION ALL ")+" ORDER BY nth LIMIT 1", p.args, func(rows pgx.Rows) error {
 		ok = true
 		var nth int
-		l, err = scanLink(rows, &nth)
+		l, err = store.ScanLink(rows, &nth)
 		return err
 	})
 	return l, ok, err
-}
-
-// thatLink is the condition for a version of a link.
-const thatLink = " WHERE tenant = $1 AND layer = $2 AND source = $3 AND relation = $4 AND target = $5 AND from_rev = $6"
-
-func linkKey(tenantID uuid.UUID, l memory.Link) []any {
-	return []any{tenantID, l.Layer, l.Source, l.Relation, l.Target, rev(l.From)}
-}
-
-// InsertLink implements store.LinkWrites. It goes with the next statement.
-func (q *session) InsertLink(_ context.Context, tenantID uuid.UUID, l store.LinkVersion, attributes string) error {
-	q.later("INSERT INTO links (tenant, layer, source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-		append(linkKey(tenantID, l.Link), int64(store.OpenEnd), l.Deleted, l.Confidence, orNull(attributes), l.CreatedAt)...)
-	return nil
-}
-
-// EndLink implements store.LinkWrites. It goes with the next statement.
-func (q *session) EndLink(_ context.Context, tenantID uuid.UUID, l memory.Link, at memory.Revision) error {
-	q.later("UPDATE links SET to_rev = $7"+thatLink, append(linkKey(tenantID, l), rev(at))...)
-	return nil
-}
-
-// DeleteLink implements store.LinkWrites. It goes with the next statement.
-func (q *session) DeleteLink(_ context.Context, tenantID uuid.UUID, l memory.Link) error {
-	q.later("DELETE FROM links"+thatLink, linkKey(tenantID, l)...)
-	return nil
 }

@@ -22,7 +22,7 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	if pg.Newest {
 		order, beyond = " DESC", "<"
 	}
-	p := params{args: []any{tenantID, limit(pg.Limit)}}
+	p := params{args: []any{tenantID, store.Limit(pg.Limit)}}
 	var common string
 	by, merged := "n.id"+order, "id"+order
 	if pg.ByTime {

@@ -15,7 +15,7 @@ import (
 // LogPage implements store.LogRows.
 func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.NoteReader, lp store.LogPage) ([]store.NoteVersion, error) {
 	r := reader(nr)
-	p := params{args: []any{tenantID, nr.Collection, rev(lp.To), rev(lp.From), lp.Note, limit(lp.Limit)}}
+	p := params{args: []any{tenantID, nr.Collection, rev(lp.To), rev(lp.From), lp.Note, store.Limit(lp.Limit)}}
 	where := "n.bytes >= 0 AND n.from_rev <= $3" // the condition of the index of the log
 	if lp.Ended {
 		after := p.add(rev(lp.After))
@@ -27,13 +27,6 @@ func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.Note
 	text := "SELECT " + r.columns() + r.from(&p) + " WHERE n.tenant = $1 AND n.layer = $2 AND " + where +
 		" AND (n.from_rev, n.id) > ($4, $5) ORDER BY n.from_rev, n.id LIMIT $6"
 	return collect(ctx, q, text, p.args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows) })
-}
-
-// ListChangesets implements store.LogRows.
-func (q *session) ListChangesets(ctx context.Context, tenantID, collection uuid.UUID, after, to memory.Revision, n int) ([]memory.Changeset, error) {
-	return collect(ctx, q, `SELECT collection, revision, at, actor, job, trigger, cause, undoes FROM changesets
- WHERE tenant = $1 AND collection = $2 AND revision > $3 AND revision <= $4 ORDER BY revision LIMIT $5`,
-		[]any{tenantID, collection, rev(after), rev(to), limit(n)}, store.ScanChangeset)
 }
 
 // CountChangesets implements store.LogRows.
@@ -51,40 +44,9 @@ func (q *session) CountChangesets(ctx context.Context, tenantID uuid.UUID, span 
 	return days, err
 }
 
-// InsertChangeset implements store.ChangesetWrites. It goes with the next statement.
-func (q *session) InsertChangeset(_ context.Context, tenantID uuid.UUID, c memory.Changeset) error {
-	from, err := store.MergedFromText(c.MergedFrom)
-	if err != nil {
-		return err
-	}
-	q.later("INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-		tenantID, c.Collection, rev(c.Revision), c.At, c.Actor, c.Job, c.Trigger, string(c.Cause), rev(c.Undoes), orNull(from))
-	return nil
-}
-
-// UndoneBy implements store.ChangesetWrites.
-func (q *session) UndoneBy(ctx context.Context, tenantID, collection uuid.UUID, undone memory.Revision) (r memory.Revision, ok bool, err error) {
-	ok, err = q.get(ctx, "SELECT revision FROM changesets WHERE tenant = $1 AND collection = $2 AND revision > $3 AND undoes = $3 LIMIT 1",
-		[]any{tenantID, collection, rev(undone)}, &r)
-	return r, ok, err
-}
-
-// CountEvolved implements store.ChangesetWrites.
-func (q *session) CountEvolved(ctx context.Context, tenantID, collection uuid.UUID) (n int64, err error) {
-	_, err = q.get(ctx, "UPDATE collection_heads SET evolved_adds = evolved_adds + 1 WHERE tenant = $1 AND collection = $2 RETURNING evolved_adds",
-		[]any{tenantID, collection}, &n)
-	return n, err
-}
-
-// SetEmbedder implements store.ChangesetWrites. It goes with the next statement.
-func (q *session) SetEmbedder(_ context.Context, tenantID, collection uuid.UUID, name string, dim int, job uuid.UUID) error {
-	q.later("UPDATE collections SET embedder = $3, dim = $4, reembedded = $5 WHERE tenant = $1 AND id = $2", tenantID, collection, name, dim, job)
-	return nil
-}
-
 // ListMerges implements store.LogRows.
 func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]memory.Changeset, error) {
-	return collect(ctx, q, `SELECT collection, revision, at, actor, job, trigger, cause, undoes, merged_from::text FROM changesets c
+	return collect(ctx, q, "SELECT "+store.ChangesetColumns+`, merged_from::text FROM changesets c
  WHERE tenant = $1 AND collection = $2 AND revision > $3 AND revision <= $4 AND merged_from IS NOT NULL
  AND NOT EXISTS (SELECT 1 FROM changesets u WHERE u.tenant = $1 AND u.collection = $2 AND u.revision > c.revision AND u.revision <= $4 AND u.undoes = c.revision)
  ORDER BY revision DESC`, []any{tenantID, span.Layer, rev(span.After), rev(span.To)}, store.ScanMerge)
@@ -101,7 +63,7 @@ func (p *params) begun(layers []memory.Layer, after, to memory.Revision, table, 
 	}
 	return "SELECT * FROM (SELECT x.from_rev, " + key + ", x.deleted, " + also + " OR COALESCE(" + before.String() + "false) AS before FROM " + table + " x WHERE " + guard +
 		" AND x.tenant = $1 AND x.layer = " + p.add(layers[0].Collection) + " AND (x.from_rev, " + first + ") > (" + p.add(rev(after)) + ", " + p.add(uuid.Max) + ") AND x.from_rev <= " + p.add(rev(to)) +
-		") b WHERE NOT deleted OR before ORDER BY from_rev, " + strings.ReplaceAll(key, "x.", "") + " LIMIT " + p.add(limit(n))
+		") b WHERE NOT deleted OR before ORDER BY from_rev, " + strings.ReplaceAll(key, "x.", "") + " LIMIT " + p.add(store.Limit(n))
 }
 
 // erased is the condition that a row x is what is left of a note that was erased.

@@ -54,7 +54,7 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 	}
 	n.text = strings.Join(branches, " UNION ALL ") + " ORDER BY distance, 1 LIMIT "
 	n.text += p.add(nil)
-	most := limit(nq.Limit)
+	most := store.Limit(nq.Limit)
 	if nq.Limit > 0 {
 		most += moreCandidates
 	}

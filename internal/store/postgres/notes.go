@@ -56,7 +56,7 @@ func (r reader) scan(rows store.Scanner, more ...any) (n store.NoteVersion, err 
 		return n, err
 	}
 
-	n, err = row.Read(store.NoteReader(r), func(doc string) (map[string]any, error) { return objectOf(orNull(doc)) })
+	n, err = row.Read(store.NoteReader(r), store.ObjectOf)
 	if vec != nil {
 		n.Vector, n.Embedder = vec.Slice(), r.Embedder
 		if len(tokens) > 0 {
@@ -193,7 +193,7 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 		before = store.OpenEnd
 	}
 	r := reader{Collection: v.Collection.ID}
-	p := params{args: []any{sc.Tenant(), note, limit(n), rev(before)}}
+	p := params{args: []any{sc.Tenant(), note, store.Limit(n), rev(before)}}
 	known := params{args: []any{sc.Tenant(), note}}
 	branches, exists := make([]string, len(v.Layers)), make([]string, len(v.Layers))
 	const own = "FROM notes n WHERE n.tenant = $1 AND n.id = $2 AND n.state <> '" + string(store.StateErased) + "' AND n.layer = "

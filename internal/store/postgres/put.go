@@ -15,9 +15,6 @@ import (
 // VectorLimit implements store.NoteWrites.
 func (*session) VectorLimit() int { return maxDim }
 
-// ReadObject implements store.NoteWrites.
-func (*session) ReadObject(doc string) (map[string]any, error) { return objectOf(orNull(doc)) }
-
 var insertNote = "INSERT INTO notes (tenant, " + store.NoteNames("") + ") VALUES (" + placeholders(1+len(store.NoteColumns())) + ")"
 
 // placeholders returns the first n, with commas between them.
@@ -32,19 +29,6 @@ func placeholders(n int) string {
 // InsertNote implements store.NoteWrites. It goes with the next statement.
 func (q *session) InsertNote(_ context.Context, tenantID uuid.UUID, n store.NoteRow) error {
 	q.later(insertNote, append([]any{tenantID}, n.Values()...)...)
-	return nil
-}
-
-// EndNote implements store.NoteWrites. It goes with the next statement.
-func (q *session) EndNote(_ context.Context, tenantID uuid.UUID, v memory.Version, at memory.Revision) error {
-	q.later("UPDATE notes SET to_rev = $5 WHERE tenant = $1 AND layer = $2 AND id = $3 AND from_rev = $4", tenantID, v.Layer, v.Note, rev(v.From), rev(at))
-	return nil
-}
-
-// DeleteNote implements store.NoteWrites. It goes with the next statement.
-func (q *session) DeleteNote(_ context.Context, tenantID uuid.UUID, v memory.Version) error {
-	q.later("DELETE FROM notes WHERE tenant = $1 AND layer = $2 AND id = $3 AND from_rev = $4", tenantID, v.Layer, v.Note, rev(v.From))
-	q.later("DELETE FROM vectors WHERE tenant = $1 AND layer = $2 AND note = $3 AND from_rev = $4", tenantID, v.Layer, v.Note, rev(v.From))
 	return nil
 }
 

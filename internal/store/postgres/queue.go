@@ -64,7 +64,7 @@ func (q *session) InsertJob(_ context.Context, j memory.Job) error {
 func (q *session) JobByID(ctx context.Context, s tenant.Scope, id uuid.UUID) (memory.Job, bool, error) {
 	var p params
 	text := "SELECT " + store.JobColumns + " FROM jobs j WHERE j.tenant = " + p.add(s.Tenant()) + " AND j.id = " + p.add(id) + jobsReachedBy(&p, s)
-	return first(q.jobs(ctx, text, p.args...))
+	return store.First(q.jobs(ctx, text, p.args...))
 }
 
 // ListJobs implements store.JobRows.
@@ -93,7 +93,7 @@ func (q *session) ListJobs(ctx context.Context, s tenant.Scope, jq memory.JobQue
 	if jq.Before != uuid.Nil {
 		text += " AND j.id < " + p.add(jq.Before)
 	}
-	text += " ORDER BY j.id DESC LIMIT " + p.add(limit(jq.Limit))
+	text += " ORDER BY j.id DESC LIMIT " + p.add(store.Limit(jq.Limit))
 	read := inOrder[memory.Job]
 	if jq.Notes != nil { // few of all
 		read = collect

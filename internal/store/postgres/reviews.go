@@ -21,7 +21,7 @@ func (q *session) reviews(ctx context.Context, text string, args ...any) ([]memo
 func (q *session) Review(ctx context.Context, s tenant.Scope, id uuid.UUID, now time.Time) (memory.Review, bool, error) {
 	var p params
 	text := "SELECT " + store.ReviewColumns + reviewTables + p.add(s.Tenant()) + " AND r.id = " + p.add(id) + seenBy(&p, s, now)
-	return first(q.reviews(ctx, text, p.args...))
+	return store.First(q.reviews(ctx, text, p.args...))
 }
 
 // ListReviews implements store.ReviewRows.
@@ -41,30 +41,12 @@ func (q *session) ListReviews(ctx context.Context, s tenant.Scope, rq memory.Rev
 	if rq.ByRisk {
 		order = " ORDER BY r.confidence, r.id DESC"
 	}
-	text += order + " LIMIT " + p.add(limit(rq.Limit)) + " OFFSET " + p.add(rq.Offset)
+	text += order + " LIMIT " + p.add(store.Limit(rq.Limit)) + " OFFSET " + p.add(rq.Offset)
 	return q.reviews(ctx, text, p.args...)
 }
 
-// thatReview finds a review by its id, and not by the index of its collection.
-const thatReview = "tenant = $1 AND id = $2 AND collection IS NOT DISTINCT FROM $3"
-
 // ReviewState implements store.ReviewRows.
 func (q *session) ReviewState(ctx context.Context, tenantID, collection, id uuid.UUID) (s memory.ReviewState, ok bool, err error) {
-	ok, err = q.get(ctx, "SELECT state FROM reviews WHERE "+thatReview+" FOR UPDATE", []any{tenantID, id, collection}, &s)
+	ok, err = q.get(ctx, "SELECT state FROM reviews WHERE "+store.ThatReview+" FOR UPDATE", []any{tenantID, id, collection}, &s)
 	return s, ok, err
-}
-
-// InsertReview implements store.ReviewRows. It goes with the next statement.
-func (q *session) InsertReview(_ context.Context, tenantID uuid.UUID, r memory.Review, changes, read string) error {
-	q.later(`INSERT INTO reviews (tenant, id, collection, job, trigger, state, confidence, changes, read, revision, reason, actor, created_at, closed_at)
- VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, tenantID, r.ID, r.Collection, r.Job, r.Trigger, string(r.State), r.Confidence,
-		changes, read, rev(r.Revision), r.Reason, r.Actor, r.CreatedAt, nullTime(r.ClosedAt))
-	return nil
-}
-
-// CloseReview implements store.ReviewRows. It goes with the next statement.
-func (q *session) CloseReview(_ context.Context, tenantID uuid.UUID, r memory.Review) error {
-	q.later("UPDATE reviews SET state = $4, reason = $5, actor = $6, revision = $7, closed_at = $8 WHERE "+thatReview,
-		tenantID, r.ID, r.Collection, string(r.State), r.Reason, r.Actor, rev(r.Revision), r.ClosedAt)
-	return nil
 }

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // session sends statements on behalf of one tenant. It is used by one goroutine at a time. It
@@ -158,6 +160,44 @@ func collect[R any](ctx context.Context, q *session, text string, args []any, sc
 	return out, err
 }
 
+// bind replaces arguments, in place, by what the columns hold: times and JSON, where NULL is none, and lists of texts.
+func bind(args []any) []any {
+	for i, a := range args {
+		switch v := a.(type) {
+		case time.Time:
+			args[i] = nullTime(v)
+		case json.RawMessage:
+			args[i] = nullJSON(v)
+		case []tenant.Permission:
+			names := make([]string, len(v))
+			for n, p := range v {
+				names[n] = string(p)
+			}
+			args[i] = names
+		}
+	}
+	return args
+}
+
+// Each implements store.Conn.
+func (q *session) Each(ctx context.Context, text string, args []any, scan func(store.Scanner) error) error {
+	return q.each(ctx, text, bind(args), func(rows pgx.Rows) error { return scan(rows) })
+}
+
+// Exec implements store.Conn.
+func (q *session) Exec(ctx context.Context, text string, args ...any) (int64, error) {
+	return q.exec(ctx, text, bind(args)...)
+}
+
+// Later implements store.Conn.
+func (q *session) Later(_ context.Context, text string, args ...any) error {
+	q.later(text, bind(args)...)
+	return nil
+}
+
+// Permissions implements store.Conn.
+func (*session) Permissions(p *[]tenant.Permission) any { return p }
+
 // noSort and maySort are sent before and after statements that read in the order of an index.
 const (
 	noSort  = "SET LOCAL enable_sort TO off"
@@ -179,14 +219,6 @@ func inOrder[R any](ctx context.Context, q *session, text string, args []any, sc
 		q.later(maySort)
 	}
 	return out, err
-}
-
-// first returns the first row of a result; ok is false when there is none.
-func first[R any](rows []R, err error) (row R, ok bool, _ error) {
-	if err != nil || len(rows) == 0 {
-		return row, false, err
-	}
-	return rows[0], true, nil
 }
 
 // flush sends the waiting statements.

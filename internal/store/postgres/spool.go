@@ -10,20 +10,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// PutPart implements store.SpoolRows. It goes with the next statement.
-func (q *session) PutPart(_ context.Context, tenantID, job uuid.UUID, spool memory.SpoolName, n int, now time.Time, data []byte) error {
-	q.later(`INSERT INTO spool (tenant, job, name, part, at, data) VALUES ($1, $2, $3, $4, $5, $6)
- ON CONFLICT (tenant, job, name, part) DO UPDATE SET at = excluded.at, data = excluded.data`, tenantID, job, string(spool), n, now, data)
-	return nil
-}
-
-// PartAfter implements store.SpoolRows.
-func (q *session) PartAfter(ctx context.Context, tenantID, job uuid.UUID, spool memory.SpoolName, n int) (part int, data []byte, ok bool, err error) {
-	ok, err = q.get(ctx, "SELECT part, data FROM spool WHERE tenant = $1 AND job = $2 AND name = $3 AND part > $4 ORDER BY part LIMIT 1",
-		[]any{tenantID, job, string(spool), n}, &part, &data)
-	return part, data, ok, err
-}
-
 // DeletePartsFrom implements store.SpoolRows.
 func (q *session) DeletePartsFrom(ctx context.Context, tenantID, job uuid.UUID, spool memory.SpoolName, n, limit int) (int, error) {
 	left, err := q.deleteSome(ctx, "spool", " AND job = $3 AND name = $4 AND part >= $5 ORDER BY part DESC", tenantID, int64(limit), job, string(spool), n)

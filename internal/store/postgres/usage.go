@@ -71,7 +71,7 @@ func (s *Store) Hot(ctx context.Context, sc tenant.Scope, v memory.View, n int) 
  WHERE n.access_count > 0
  ORDER BY CASE WHEN n.last_access IS NULL OR ($3::timestamptz - n.last_access) > 1074 * make_interval(secs => $4) THEN '-infinity'
   ELSE ln(n.access_count::float8) / ln(2::float8) - GREATEST(EXTRACT(EPOCH FROM $3::timestamptz - n.last_access), 0)::float8 / $4::float8 END DESC, n.note OFFSET 0) u
- WHERE ` + p.noteVisible("u.note", v.Layers) + " LIMIT " + p.add(limit(n))
+ WHERE ` + p.noteVisible("u.note", v.Layers) + " LIMIT " + p.add(store.Limit(n))
 	err = s.reading(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		out = nil
 		return q.each(ctx, text, p.args, func(rows pgx.Rows) error {
@@ -92,14 +92,6 @@ func (q *session) copyUsage(tenantID, target uuid.UUID, notes ids, layers []memo
 	q.later(`INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat)
  SELECT DISTINCT ON (u.note) $1::uuid, $4::uuid, u.note, u.access_count, u.last_access, u.strength, u.heat`+nearestUsage+" ON CONFLICT DO NOTHING",
 		tenantID, notes, layerIDs(layers), target)
-}
-
-// SetUsage implements store.UsageRows. It goes with the next statement.
-func (q *session) SetUsage(_ context.Context, tenantID, layer, note uuid.UUID, u memory.Usage) error {
-	q.later(`INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat) VALUES ($1, $2, $3, $4, $5, $6, $7)
- ON CONFLICT (tenant, layer, note) DO UPDATE SET access_count = excluded.access_count, last_access = excluded.last_access, strength = excluded.strength, heat = excluded.heat`,
-		tenantID, layer, note, u.AccessCount, nullTime(u.LastAccess), u.Strength, u.Heat)
-	return nil
 }
 
 // AddUsage implements memory.Reader. Notes that are no longer visible are skipped. Both statements

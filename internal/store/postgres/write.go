@@ -28,7 +28,7 @@ type locked struct {
 func (l *locked) take(tenantID, collection uuid.UUID) error {
 	l.q.later("UPDATE collection_heads SET head = head + 1 WHERE tenant = $1 AND collection = $2", tenantID, collection)
 	var line lineage
-	dest := append(append(collectionDest(&l.row), l.head.dest()...), line.dest()...)
+	dest := append(append(l.row.Dest(), l.head.dest()...), line.dest()...)
 	var err error
 	l.found, err = l.q.get(l.bare, "SELECT "+collectionColumns+", "+headColumns+", "+lineageColumns+collectionTables+lineageOf("h.head - 1")+
 		"WHERE c.tenant = $1 AND c.id = $2", []any{tenantID, collection}, dest...)

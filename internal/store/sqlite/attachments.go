@@ -27,22 +27,3 @@ func (q *session) Attachments(ctx context.Context, tenantID uuid.UUID, s tenant.
 	}
 	return collect(ctx, q, text+" ORDER BY a.block, a.collection", args, store.ScanAttachment)
 }
-
-// PutAttachment implements store.AttachmentRows.
-func (q *session) PutAttachment(ctx context.Context, tenantID uuid.UUID, a memory.Attachment) error {
-	_, err := q.exec(ctx, `INSERT INTO attachments (tenant, collection, block, home, label, mode, at) VALUES (?, ?, ?, ?, ?, ?, ?)
- ON CONFLICT (tenant, collection, block) DO UPDATE SET mode = excluded.mode`, tenantID, a.Collection, a.Block, a.Home, a.Label, a.Mode, a.At)
-	return err
-}
-
-// DeleteAttachment implements store.AttachmentRows.
-func (q *session) DeleteAttachment(ctx context.Context, tenantID, collection, block uuid.UUID) (bool, error) {
-	n, err := q.exec(ctx, "DELETE FROM attachments WHERE tenant = ? AND collection = ? AND block = ?", tenantID, collection, block)
-	return n > 0, err
-}
-
-// DeleteAttachmentsOf implements store.AttachmentRows.
-func (q *session) DeleteAttachmentsOf(ctx context.Context, tenantID, collection uuid.UUID) error {
-	_, err := q.exec(ctx, "DELETE FROM attachments WHERE tenant = ?1 AND (collection = ?2 OR home = ?2)", tenantID, collection)
-	return err
-}

@@ -13,61 +13,20 @@ import (
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
-const collectionColumns = `c.tenant, c.id, c.agent, COALESCE(a.name, ''), c.name, c.display_name, c.policy, c.policy_config,
- c.embedder, c.dim, c.reembedded, c.metadata, c.ephemeral, c.state,
- CASE WHEN c.fork_of = zeroblob(16) THEN c.parent ELSE c.fork_of END, CASE WHEN c.fork_of = zeroblob(16) THEN c.parent_revision ELSE c.fork_revision END,
- c.expires_at, c.created_at,
- c.external_user, c.external_agent, c.external_app, c.external_run,
- h.head, h.floor, h.evolved_adds, h.origin, h.erase_epoch, h.next_expiry, c.parent, c.parent_revision, c.lineage, h.written_at`
-
-// countColumns are what lists read besides.
-const countColumns = `h.counted, h.v_notes, h.v_links, h.v_pending, h.v_in_review, h.v_bytes, h.v_kinds`
+var collectionColumns = store.CollectionColumns("zeroblob(16)")
 
 const collectionTables = ` FROM collections c
  JOIN collection_heads h ON h.tenant = c.tenant AND h.collection = c.id
  LEFT JOIN agents a ON a.tenant = c.tenant AND a.id = c.agent `
 
-// collectionDest returns the destinations of collectionColumns; metadata becomes r.Metadata.
-func collectionDest(r *store.CollectionRow, metadata *string) []any {
-	return []any{
-		&r.Tenant, &r.ID, &r.Agent, &r.AgentName, &r.Name, &r.DisplayName, &r.Policy, store.JSON(&r.PolicyConfig), &r.Embedder, &r.Dim, &r.Reembedded,
-		metadata, &r.Ephemeral, &r.State, &r.Parent, &r.ParentRevision, store.Time(&r.ExpiresAt), store.Time(&r.CreatedAt),
-		&r.External.User, &r.External.Agent, &r.External.App, &r.External.Run,
-		&r.Head, &r.Floor, &r.EvolvedAdds, &r.Origin, &r.EraseEpoch, store.Time(&r.NextExpiry), &r.Reads.Collection, &r.Reads.Bound, store.JSON(&r.Flattened),
-		store.Time(&r.UpdatedAt),
-	}
-}
-
-// countDest returns the destinations of countColumns.
-func countDest(r *store.CollectionRow) []any {
-	c := &r.Visible
-	return []any{&r.Counted, &c.Notes, &c.Links, &c.Pending, &c.InReview, &c.Bytes, store.JSON(&c.Kinds)}
-}
-
 // collections reads the collections c of a condition.
-func (q *session) collections(ctx context.Context, where string, args ...any) (out []store.CollectionRow, err error) {
-	none := func(*store.CollectionRow) []any { return nil }
-	return q.collectionRows(ctx, "SELECT "+collectionColumns+collectionTables+where, none, args...)
-}
-
-// collectionRows reads collectionColumns, and what more returns the destinations of.
-func (q *session) collectionRows(ctx context.Context, text string, more func(*store.CollectionRow) []any, args ...any) (out []store.CollectionRow, err error) {
-	err = q.each(ctx, text, args, func(rows *sql.Rows) error {
-		var r store.CollectionRow
-		var metadata string
-		if err := rows.Scan(append(collectionDest(&r, &metadata), more(&r)...)...); err != nil {
-			return err
-		}
-		r.Metadata, err = store.ObjectOf(metadata)
-		out = append(out, r)
-		return err
-	})
-	return out, err
+func (q *session) collections(ctx context.Context, where string, args ...any) ([]store.CollectionRow, error) {
+	return collect(ctx, q, "SELECT "+collectionColumns+collectionTables+where, args, store.ScanCollection)
 }
 
 // Collection implements store.CollectionRows.
 func (q *session) Collection(ctx context.Context, tenantID, id uuid.UUID) (store.CollectionRow, bool, error) {
-	return first(q.collections(ctx, "WHERE c.tenant = ? AND c.id = ?", tenantID, id))
+	return store.First(q.collections(ctx, "WHERE c.tenant = ? AND c.id = ?", tenantID, id))
 }
 
 // seenCollections returns the condition for collections c that callers with the scope see, and its
@@ -151,7 +110,7 @@ func (q *session) ListCollections(ctx context.Context, s tenant.Scope, cq memory
 		args = append(args, values...)
 	}
 	where += " ORDER BY " + strings.Join(columns, order+", ") + order + " LIMIT +?"
-	return q.collectionRows(ctx, "SELECT "+collectionColumns+", "+countColumns+tables+where, countDest, append(args, limit(cq.Limit))...)
+	return collect(ctx, q, "SELECT "+collectionColumns+", "+store.CountColumns+tables+where, append(args, limit(cq.Limit)), store.ScanCounted)
 }
 
 // forks are the ids of the forks of a collection: of those that read it, and of those that were flattened since.
@@ -222,41 +181,6 @@ func (q *session) InsertCollection(ctx context.Context, tenantID uuid.UUID, c me
  v_notes, v_links, v_pending, v_in_review, v_bytes, v_kinds, s_notes, s_links, s_bytes, next_expiry, written_at) VALUES (?1, ?2, ?3, ?4, ?3, 0, 0, 0, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, 0, 0, ?12, ?13)`,
 		tenantID, c.ID, c.ParentRevision, c.Floor, h.Counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds, h.NextExpiry, h.Written)
 	return err
-}
-
-// RenameCollection implements store.CollectionWrites.
-func (q *session) RenameCollection(ctx context.Context, tenantID, id uuid.UUID, name string) error {
-	_, err := q.exec(ctx, "UPDATE collections SET name = ?, words = '' WHERE tenant = ? AND id = ?", name, tenantID, id)
-	return err
-}
-
-// ClearExternal implements store.CollectionWrites.
-func (q *session) ClearExternal(ctx context.Context, tenantID, id uuid.UUID) error {
-	_, err := q.exec(ctx, "UPDATE collections SET external_user = '', external_agent = '', external_app = '', external_run = '', words = '' WHERE tenant = ? AND id = ?", tenantID, id)
-	return err
-}
-
-// UpdateCollection implements store.CollectionWrites.
-func (q *session) UpdateCollection(ctx context.Context, tenantID uuid.UUID, c memory.Collection) error {
-	metadata, err := store.Object("metadata", c.Metadata)
-	if err != nil {
-		return err
-	}
-	_, err = q.exec(ctx, "UPDATE collections SET display_name = ?, policy_config = ?, metadata = ?, expires_at = ?, state = ?, words = ? WHERE tenant = ? AND id = ?",
-		c.DisplayName, c.PolicyConfig, metadata, c.ExpiresAt, c.State, store.WordsOf(&c), tenantID, c.ID)
-	if err != nil {
-		return err
-	}
-	_, err = q.exec(ctx, "UPDATE collection_heads SET evolved_adds = ? WHERE tenant = ? AND collection = ?", c.EvolvedAdds, tenantID, c.ID)
-	return err
-}
-
-// LogConfig implements store.CollectionWrites.
-func (q *session) LogConfig(ctx context.Context, s tenant.Scope, c memory.Collection, now time.Time) error {
-	if _, err := q.exec(ctx, "UPDATE collection_heads SET head = head + 1 WHERE tenant = ? AND collection = ?", s.Tenant(), c.ID); err != nil {
-		return err
-	}
-	return q.InsertChangeset(ctx, s.Tenant(), memory.Changeset{Collection: c.ID, Revision: c.Head + 1, At: now, Actor: s.Actor(), Cause: memory.CauseConfig})
 }
 
 func (s *Store) due(ctx context.Context, text string, args ...any) (out []memory.Due, err error) {

@@ -135,7 +135,7 @@ func (q *session) copyNotes(ctx context.Context, r *store.CollectionRow, v memor
 	}
 	for _, id := range all {
 		if u, ok := usage[id]; ok {
-			if err := q.SetUsage(ctx, r.Tenant, r.ID, id, u); err != nil {
+			if err := store.SetUsage(ctx, q, r.Tenant, r.ID, id, u); err != nil {
 				return err
 			}
 		}

@@ -36,14 +36,6 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// nullTimeOf returns a time of microseconds where NULL is none: 1970 is a possible time.
-func nullTimeOf(us *int64) time.Time {
-	if us == nil {
-		return time.Time{}
-	}
-	return time.UnixMicro(*us).UTC()
-}
-
 // list returns a list of texts as JSON, "" for the empty list.
 func list(l []string) (string, error) {
 	if len(l) == 0 {

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"time"
 
@@ -42,31 +41,6 @@ func (q *session) InsertAudit(ctx context.Context, s tenant.Scope, now time.Time
 	return err
 }
 
-// ListAudit implements store.LedgerRows.
-func (q *session) ListAudit(ctx context.Context, s tenant.Scope, aq memory.AuditQuery) (out []memory.AuditEntry, err error) {
-	text, args := "SELECT id, at, actor, action, target, detail FROM audit WHERE tenant = ?", []any{s.Tenant()}
-	if aq.Before > 0 {
-		text, args = text+" AND id < ?", append(args, aq.Before)
-	}
-	if aq.Action != "" {
-		text, args = text+" AND action = ?", append(args, aq.Action)
-	}
-	if aq.Target != "" {
-		text, args = text+" AND target = ?", append(args, aq.Target)
-	}
-	err = q.each(ctx, text+" ORDER BY id DESC LIMIT +?", append(args, limit(aq.Limit)), func(rows *sql.Rows) error {
-		var e memory.AuditEntry
-		var detail string
-		if err := rows.Scan(&e.ID, store.Time(&e.At), &e.Actor, &e.Action, &e.Target, &detail); err != nil {
-			return err
-		}
-		e.Detail, err = store.ObjectOf(detail)
-		out = append(out, e)
-		return err
-	})
-	return out, err
-}
-
 // AddModelUse implements memory.Ledger.
 func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.ModelUse) error {
 	if err := sc.Check(); err != nil {
@@ -76,7 +50,7 @@ func (s *Store) AddModelUse(ctx context.Context, sc tenant.Scope, use []memory.M
 		return nil
 	}
 	return s.noting(ctx, ofJob(sc.Tenant()), func(ctx context.Context, q *session) error {
-		if err := q.CheckTenant(ctx, sc.Tenant()); err != nil {
+		if err := store.CheckTenant(ctx, q, sc.Tenant()); err != nil {
 			return err
 		}
 		for _, u := range use {

@@ -11,15 +11,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-func scanLink(row store.Scanner) (l store.LinkVersion, err error) {
-	var attributes string
-	if err := row.Scan(&l.Source, &l.Relation, &l.Target, &l.Layer, &l.From, &l.Deleted, &l.Confidence, &attributes, store.Time(&l.CreatedAt)); err != nil {
-		return l, err
-	}
-	l.Attributes, err = store.ObjectOf(attributes)
-	return l, err
-}
-
 // bothEnds are the ends of a link.
 var bothEnds = []string{"l.source", "l.target"}
 
@@ -135,7 +126,7 @@ func (q *session) linkPage(ctx context.Context, tenantID uuid.UUID, layers []mem
 	// The signs are as in listText.
 	sorted := "SELECT * FROM (" + text.String() + ") ORDER BY +source, +relation, +target LIMIT +?"
 	err := q.each(ctx, sorted, args, func(rows *sql.Rows) error {
-		l, err := scanLink(rows)
+		l, err := store.ScanLink(rows)
 		out = append(out, l.Link)
 		return err
 	})
@@ -194,7 +185,7 @@ func (q *session) LinkVersion(ctx context.Context, tenantID uuid.UUID, layers []
 		err = q.each(ctx, "SELECT "+store.LinkColumns+" FROM links l WHERE l.tenant = ? AND l.layer = ? AND l.source = ? AND l.relation = ? AND l.target = ? AND l.from_rev <= ? ORDER BY l.from_rev DESC LIMIT 1",
 			[]any{tenantID, layer.Collection, id.Source, id.Relation, id.Target, layer.Bound}, func(rows *sql.Rows) error {
 				ok = true
-				l, err = scanLink(rows)
+				l, err = store.ScanLink(rows)
 				return err
 			})
 		if err != nil || ok {
@@ -202,30 +193,4 @@ func (q *session) LinkVersion(ctx context.Context, tenantID uuid.UUID, layers []
 		}
 	}
 	return l, false, nil
-}
-
-// thatLink is the condition for a version of a link.
-const thatLink = " WHERE tenant = ?1 AND layer = ?2 AND source = ?3 AND relation = ?4 AND target = ?5 AND from_rev = ?6"
-
-func linkKey(tenantID uuid.UUID, l memory.Link) []any {
-	return []any{tenantID, l.Layer, l.Source, l.Relation, l.Target, l.From}
-}
-
-// InsertLink implements store.LinkWrites.
-func (q *session) InsertLink(ctx context.Context, tenantID uuid.UUID, l store.LinkVersion, attributes string) error {
-	_, err := q.exec(ctx, "INSERT INTO links (tenant, layer, source, relation, target, from_rev, to_rev, deleted, confidence, attributes, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		append(linkKey(tenantID, l.Link), int64(store.OpenEnd), l.Deleted, l.Confidence, attributes, l.CreatedAt)...)
-	return err
-}
-
-// EndLink implements store.LinkWrites.
-func (q *session) EndLink(ctx context.Context, tenantID uuid.UUID, l memory.Link, at memory.Revision) error {
-	_, err := q.exec(ctx, "UPDATE links SET to_rev = ?7"+thatLink, append(linkKey(tenantID, l), at)...)
-	return err
-}
-
-// DeleteLink implements store.LinkWrites.
-func (q *session) DeleteLink(ctx context.Context, tenantID uuid.UUID, l memory.Link) error {
-	_, err := q.exec(ctx, "DELETE FROM links"+thatLink, linkKey(tenantID, l)...)
-	return err
 }

@@ -34,17 +34,6 @@ func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.Note
 		" ORDER BY "+from+", n.id LIMIT +?", append(args, p.Limit), r.scan)
 }
 
-const changesetColumns = "collection, revision, at, actor, job, trigger, cause, undoes"
-
-func (q *session) changesets(ctx context.Context, where string, args ...any) ([]memory.Changeset, error) {
-	return collect(ctx, q, "SELECT "+changesetColumns+" FROM changesets WHERE "+where, args, store.ScanChangeset)
-}
-
-// ListChangesets implements store.LogRows.
-func (q *session) ListChangesets(ctx context.Context, tenantID, collection uuid.UUID, after, to memory.Revision, n int) ([]memory.Changeset, error) {
-	return q.changesets(ctx, "tenant = ? AND collection = ? AND revision > ? AND revision <= ? ORDER BY revision LIMIT +?", tenantID, collection, after, to, limit(n))
-}
-
 // CountChangesets implements store.LogRows.
 func (q *session) CountChangesets(ctx context.Context, tenantID uuid.UUID, span memory.Span, cause memory.Cause, from, before time.Time) (map[string]int64, error) {
 	days := map[string]int64{}
@@ -60,38 +49,9 @@ func (q *session) CountChangesets(ctx context.Context, tenantID uuid.UUID, span 
 	return days, err
 }
 
-// InsertChangeset implements store.ChangesetWrites.
-func (q *session) InsertChangeset(ctx context.Context, tenantID uuid.UUID, c memory.Changeset) error {
-	from, err := store.MergedFromText(c.MergedFrom)
-	if err != nil {
-		return err
-	}
-	_, err = q.exec(ctx, "INSERT INTO changesets (tenant, collection, revision, at, actor, job, trigger, cause, undoes, merged_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		tenantID, c.Collection, c.Revision, c.At, c.Actor, c.Job, c.Trigger, c.Cause, c.Undoes, from)
-	return err
-}
-
-// UndoneBy implements store.ChangesetWrites.
-func (q *session) UndoneBy(ctx context.Context, tenantID, collection uuid.UUID, undone memory.Revision) (r memory.Revision, ok bool, err error) {
-	ok, err = q.get(ctx, "SELECT revision FROM changesets WHERE tenant = ?1 AND collection = ?2 AND revision > ?3 AND undoes = ?3 LIMIT 1", []any{tenantID, collection, undone}, &r)
-	return r, ok, err
-}
-
-// CountEvolved implements store.ChangesetWrites.
-func (q *session) CountEvolved(ctx context.Context, tenantID, collection uuid.UUID) (n int64, err error) {
-	_, err = q.get(ctx, "UPDATE collection_heads SET evolved_adds = evolved_adds + 1 WHERE tenant = ? AND collection = ? RETURNING evolved_adds", []any{tenantID, collection}, &n)
-	return n, err
-}
-
-// SetEmbedder implements store.ChangesetWrites.
-func (q *session) SetEmbedder(ctx context.Context, tenantID, collection uuid.UUID, name string, dim int, job uuid.UUID) error {
-	_, err := q.exec(ctx, "UPDATE collections SET embedder = ?, dim = ?, reembedded = ? WHERE tenant = ? AND id = ?", name, dim, job, tenantID, collection)
-	return err
-}
-
 // ListMerges implements store.LogRows.
 func (q *session) ListMerges(ctx context.Context, tenantID uuid.UUID, span memory.Span) ([]memory.Changeset, error) {
-	return collect(ctx, q, "SELECT "+changesetColumns+`, merged_from FROM changesets c WHERE tenant = ?1 AND collection = ?2 AND revision > ?3 AND revision <= ?4
+	return collect(ctx, q, "SELECT "+store.ChangesetColumns+`, merged_from FROM changesets c WHERE tenant = ?1 AND collection = ?2 AND revision > ?3 AND revision <= ?4
  AND merged_from <> '' AND NOT EXISTS (SELECT 1 FROM changesets u WHERE u.tenant = ?1 AND u.collection = ?2 AND u.revision > c.revision AND u.revision <= ?4
  AND u.undoes = c.revision) ORDER BY revision DESC`, []any{tenantID, span.Layer, span.After, span.To}, store.ScanMerge)
 }

@@ -171,7 +171,7 @@ func (s *Store) History(ctx context.Context, sc tenant.Scope, v memory.View, not
 				return err
 			}
 			for _, e := range versions {
-				c, ok, err := first(q.changesets(ctx, "tenant = ? AND collection = ? AND revision = ?", sc.Tenant(), l.Collection, e.From))
+				c, ok, err := store.First(store.Changesets(ctx, q, sc.Tenant(), l.Collection, e.From-1, e.From, 1))
 				if err != nil {
 					return err
 				}

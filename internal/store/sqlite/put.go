@@ -13,9 +13,6 @@ import (
 // VectorLimit implements store.NoteWrites.
 func (*session) VectorLimit() int { return 0 }
 
-// ReadObject implements store.NoteWrites.
-func (*session) ReadObject(doc string) (map[string]any, error) { return store.ObjectOf(doc) }
-
 var (
 	columnsOfNotes = store.NoteColumns()
 	insertNote     = "INSERT INTO notes (tenant, " + store.NoteNames("") + ") VALUES (?" + strings.Repeat(", ?", len(columnsOfNotes)) + ")"
@@ -30,21 +27,6 @@ func (q *session) InsertNote(ctx context.Context, tenantID uuid.UUID, n store.No
 		}
 	}
 	_, err = q.exec(ctx, insertNote, args...)
-	return err
-}
-
-// EndNote implements store.NoteWrites.
-func (q *session) EndNote(ctx context.Context, tenantID uuid.UUID, v memory.Version, at memory.Revision) error {
-	_, err := q.exec(ctx, "UPDATE notes SET to_rev = ? WHERE tenant = ? AND layer = ? AND id = ? AND from_rev = ?", at, tenantID, v.Layer, v.Note, v.From)
-	return err
-}
-
-// DeleteNote implements store.NoteWrites.
-func (q *session) DeleteNote(ctx context.Context, tenantID uuid.UUID, v memory.Version) error {
-	if _, err := q.exec(ctx, "DELETE FROM notes WHERE tenant = ? AND layer = ? AND id = ? AND from_rev = ?", tenantID, v.Layer, v.Note, v.From); err != nil {
-		return err
-	}
-	_, err := q.exec(ctx, "DELETE FROM vectors WHERE tenant = ? AND layer = ? AND note = ? AND from_rev = ?", tenantID, v.Layer, v.Note, v.From)
 	return err
 }
 

@@ -79,9 +79,7 @@ SELECT c.tenant, c.collection FROM c WHERE c.other OR c.first IS NOT NULL AND `+
 // NextDue implements memory.Queue.
 func (s *Store) NextDue(ctx context.Context) (t time.Time, err error) {
 	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
-		var at *int64
-		_, err := q.get(ctx, "SELECT MIN(CASE state WHEN 'queued' THEN MAX(not_before, 1) ELSE MAX(lease_until, 1) END) FROM jobs WHERE state IN ('queued', 'running')", nil, &at)
-		t = nullTimeOf(at)
+		_, err := q.get(ctx, "SELECT MIN(CASE state WHEN 'queued' THEN MAX(not_before, 1) ELSE MAX(lease_until, 1) END) FROM jobs WHERE state IN ('queued', 'running')", nil, store.Time(&t))
 		return err
 	})
 	return t, err
@@ -96,11 +94,9 @@ func (s *Store) Backlog(ctx context.Context, now time.Time) (out []memory.Backlo
 		out = nil
 		for _, stage := range memory.Stages() {
 			b := memory.Backlog{Stage: stage}
-			var oldest *int64
-			if _, err := q.get(ctx, text, []any{string(stage), now}, &b.Waiting, &oldest); err != nil {
+			if _, err := q.get(ctx, text, []any{string(stage), now}, &b.Waiting, store.Time(&b.Oldest)); err != nil {
 				return err
 			}
-			b.Oldest = nullTimeOf(oldest)
 			out = append(out, b)
 		}
 		return nil
@@ -178,7 +174,7 @@ func (q *session) reachJobs(ctx context.Context, sc tenant.Scope, collection uui
 
 // JobByID implements store.JobRows.
 func (q *session) JobByID(ctx context.Context, s tenant.Scope, id uuid.UUID) (j memory.Job, ok bool, err error) {
-	j, ok, err = first(q.jobs(ctx, "SELECT "+store.JobColumns+" FROM jobs j WHERE j.tenant = ? AND j.id = ?", s.Tenant(), id))
+	j, ok, err = store.First(q.jobs(ctx, "SELECT "+store.JobColumns+" FROM jobs j WHERE j.tenant = ? AND j.id = ?", s.Tenant(), id))
 	if err != nil || !ok {
 		return j, false, err
 	}

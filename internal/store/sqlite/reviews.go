@@ -21,7 +21,7 @@ func (q *session) reviews(ctx context.Context, s tenant.Scope, now time.Time, ta
 
 // Review implements store.ReviewRows.
 func (q *session) Review(ctx context.Context, s tenant.Scope, id uuid.UUID, now time.Time) (memory.Review, bool, error) {
-	return first(q.reviews(ctx, s, now, " AND r.id = ?", id))
+	return store.First(q.reviews(ctx, s, now, " AND r.id = ?", id))
 }
 
 // ListReviews implements store.ReviewRows.
@@ -48,19 +48,4 @@ func (q *session) ListReviews(ctx context.Context, s tenant.Scope, rq memory.Rev
 func (q *session) ReviewState(ctx context.Context, tenantID, collection, id uuid.UUID) (s memory.ReviewState, ok bool, err error) {
 	ok, err = q.get(ctx, "SELECT state FROM reviews WHERE tenant = ? AND id = ? AND collection = ?", []any{tenantID, id, collection}, &s)
 	return s, ok, err
-}
-
-// InsertReview implements store.ReviewRows.
-func (q *session) InsertReview(ctx context.Context, tenantID uuid.UUID, r memory.Review, changes, read string) error {
-	_, err := q.exec(ctx, `INSERT INTO reviews (tenant, id, collection, job, trigger, state, confidence, changes, read, revision, reason, actor, created_at, closed_at)
- VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, tenantID, r.ID, r.Collection, r.Job, r.Trigger, r.State, r.Confidence,
-		changes, read, r.Revision, r.Reason, r.Actor, r.CreatedAt, r.ClosedAt)
-	return err
-}
-
-// CloseReview implements store.ReviewRows.
-func (q *session) CloseReview(ctx context.Context, tenantID uuid.UUID, r memory.Review) error {
-	_, err := q.exec(ctx, "UPDATE reviews SET state = ?, reason = ?, actor = ?, revision = ?, closed_at = ? WHERE tenant = ? AND id = ? AND collection = ?",
-		r.State, r.Reason, r.Actor, r.Revision, r.ClosedAt, tenantID, r.ID, r.Collection)
-	return err
 }

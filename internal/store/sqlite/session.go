@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
 // session is a connection with its prepared statements, used by one caller at a time. It implements
@@ -173,7 +174,7 @@ func (q *session) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
 }
 
 // bind replaces arguments, in place, by what the columns hold: ids by their bytes, times by
-// microseconds, where 0 is none, and JSON by text.
+// microseconds, where 0 is none, and JSON and lists by text.
 func bind(args []any) {
 	for i, a := range args {
 		switch v := a.(type) {
@@ -183,16 +184,11 @@ func bind(args []any) {
 			args[i] = micros(v)
 		case json.RawMessage:
 			args[i] = string(v)
+		case []tenant.Permission:
+			raw, _ := json.Marshal(v) //nolint:errchkjson // texts
+			args[i] = string(raw)
 		}
 	}
-}
-
-// first returns the first row of a result; ok is false when there is none.
-func first[R any](rows []R, err error) (row R, ok bool, _ error) {
-	if err != nil || len(rows) == 0 {
-		return row, false, err
-	}
-	return rows[0], true, nil
 }
 
 // exec runs a statement and returns the number of rows changed.
@@ -259,6 +255,25 @@ func (q *session) each(ctx context.Context, text string, args []any, scan func(*
 	}
 	return rows.Err()
 }
+
+// Each implements store.Conn.
+func (q *session) Each(ctx context.Context, text string, args []any, scan func(store.Scanner) error) error {
+	return q.each(ctx, text, args, func(rows *sql.Rows) error { return scan(rows) })
+}
+
+// Exec implements store.Conn.
+func (q *session) Exec(ctx context.Context, text string, args ...any) (int64, error) {
+	return q.exec(ctx, text, args...)
+}
+
+// Later implements store.Conn.
+func (q *session) Later(ctx context.Context, text string, args ...any) error {
+	_, err := q.exec(ctx, text, args...)
+	return err
+}
+
+// Permissions implements store.Conn.
+func (*session) Permissions(p *[]tenant.Permission) any { return store.JSON(p) }
 
 // reading runs fn with a read session, in a turn of a tenant; the zero tenant is all of them. Each statement
 // sees the newest commit; fn bounds its reads by revisions, or uses snapshot. It must not read or write in
@@ -441,6 +456,7 @@ func (t transactions) Freeing(ctx context.Context, tenantID uuid.UUID, fn func(c
 // noLocks implements store.Locks: the one writer needs none.
 type noLocks struct{}
 
+func (noLocks) HoldTenant(uuid.UUID)                    {}
 func (noLocks) HoldAgent(uuid.UUID, uuid.UUID)          {}
 func (noLocks) LockAgent(uuid.UUID, uuid.UUID)          {}
 func (noLocks) LockKey(uuid.UUID, uuid.UUID)            {}

@@ -10,20 +10,6 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
-// PutPart implements store.SpoolRows.
-func (q *session) PutPart(ctx context.Context, tenantID, job uuid.UUID, spool memory.SpoolName, n int, at time.Time, data []byte) error {
-	_, err := q.exec(ctx, `INSERT INTO spool (tenant, job, name, part, at, data) VALUES (?, ?, ?, ?, ?, ?)
- ON CONFLICT DO UPDATE SET at = excluded.at, data = excluded.data`, tenantID, job, spool, n, at, data)
-	return err
-}
-
-// PartAfter implements store.SpoolRows.
-func (q *session) PartAfter(ctx context.Context, tenantID, job uuid.UUID, spool memory.SpoolName, n int) (part int, data []byte, ok bool, err error) {
-	ok, err = q.get(ctx, "SELECT part, data FROM spool WHERE tenant = ? AND job = ? AND name = ? AND part > ? ORDER BY part LIMIT 1",
-		[]any{tenantID, job, spool, n}, &part, &data)
-	return part, data, ok, err
-}
-
 // DeletePartsFrom implements store.SpoolRows.
 func (q *session) DeletePartsFrom(ctx context.Context, tenantID, job uuid.UUID, spool memory.SpoolName, n, limit int) (int, error) {
 	return q.deleteParts(ctx, tenantID, limit, "job = ? AND name = ? AND part >= ? ORDER BY part DESC", job, spool, n)

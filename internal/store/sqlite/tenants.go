@@ -4,66 +4,7 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-
-	"github.com/slipboxhq/slipbox/internal/fault"
-	"github.com/slipboxhq/slipbox/internal/store"
-	"github.com/slipboxhq/slipbox/internal/tenant"
 )
-
-func (q *session) tenants(ctx context.Context, where string, args ...any) ([]tenant.Tenant, error) {
-	return collect(ctx, q, "SELECT id, name, state, limits, allowed_hosts, created_at FROM tenants WHERE "+where, args, store.ScanTenant)
-}
-
-// TenantByID implements store.TenantRows.
-func (q *session) TenantByID(ctx context.Context, id uuid.UUID) (tenant.Tenant, bool, error) {
-	return first(q.tenants(ctx, "id = ? AND state <> 'deleting'", id))
-}
-
-// TenantByName implements store.TenantRows.
-func (q *session) TenantByName(ctx context.Context, name string) (tenant.Tenant, bool, error) {
-	return first(q.tenants(ctx, "name = ? AND state <> 'deleting'", name))
-}
-
-// TenantsAfter implements store.TenantRows.
-func (q *session) TenantsAfter(ctx context.Context, name string, n int) ([]tenant.Tenant, error) {
-	return q.tenants(ctx, "state <> 'deleting' AND name > ? ORDER BY name LIMIT +?", name, limit(n))
-}
-
-// InsertTenant implements store.TenantRows.
-func (q *session) InsertTenant(ctx context.Context, t tenant.Tenant) error {
-	limits, err := store.Document("limits", t.Limits)
-	if err != nil {
-		return err
-	}
-	found, err := q.tenants(ctx, "id = ? OR name = ? AND state <> 'deleting'", t.ID, t.Name)
-	if err != nil {
-		return err
-	}
-	if len(found) > 0 {
-		return fault.New(fault.Exists, "a tenant with the name %q exists", t.Name)
-	}
-	_, err = q.exec(ctx, "INSERT INTO tenants (id, name, state, limits, allowed_hosts, created_at) VALUES (?, ?, ?, ?, ?, ?)", t.ID, t.Name, t.State, limits, t.AllowedHosts, t.CreatedAt)
-	return err
-}
-
-// UpdateTenant implements store.TenantRows.
-func (q *session) UpdateTenant(ctx context.Context, t tenant.Tenant) error {
-	limits, err := store.Document("limits", t.Limits)
-	if err != nil {
-		return err
-	}
-	_, err = q.exec(ctx, "UPDATE tenants SET state = ?, limits = ?, allowed_hosts = ? WHERE id = ? AND state <> 'deleting'", t.State, limits, t.AllowedHosts, t.ID)
-	return err
-}
-
-// CheckTenant implements store.TenantRemoval.
-func (q *session) CheckTenant(ctx context.Context, id uuid.UUID) error {
-	_, ok, err := q.TenantByID(ctx, id)
-	if err == nil && !ok {
-		err = fault.Missing("tenant")
-	}
-	return err
-}
 
 // MarkTenantDeleted implements store.TenantRemoval.
 func (q *session) MarkTenantDeleted(ctx context.Context, id uuid.UUID) (bool, error) {
@@ -103,11 +44,6 @@ var tenantTables = []struct{ name, key string }{
 	{"collection_heads", "tenant, collection"},
 	{"collections", "tenant, id"},
 	{"agents", "tenant, id"},
-}
-
-// TenantsDeleting implements store.TenantRemoval.
-func (q *session) TenantsDeleting(ctx context.Context) ([]tenant.Tenant, error) {
-	return q.tenants(ctx, "state = 'deleting' ORDER BY id LIMIT 100")
 }
 
 // DeleteTenantRows implements store.TenantRemoval.

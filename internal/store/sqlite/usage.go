@@ -49,14 +49,6 @@ func (q *session) eachUsage(ctx context.Context, out map[uuid.UUID]memory.Usage,
 	})
 }
 
-// SetUsage implements store.UsageRows.
-func (q *session) SetUsage(ctx context.Context, tenantID, layer, note uuid.UUID, u memory.Usage) error {
-	_, err := q.exec(ctx, `INSERT INTO usage (tenant, layer, note, access_count, last_access, strength, heat) VALUES (?, ?, ?, ?, ?, ?, ?)
- ON CONFLICT DO UPDATE SET access_count = excluded.access_count, last_access = excluded.last_access, strength = excluded.strength, heat = excluded.heat`,
-		tenantID, layer, note, u.AccessCount, u.LastAccess, u.Strength, u.Heat)
-	return err
-}
-
 // AddUsage implements memory.Reader. Notes that are no longer visible are skipped.
 func (s *Store) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, deltas []memory.UsageDelta) error {
 	if err := v.Check(sc); err != nil {
@@ -97,7 +89,7 @@ func (s *Store) AddUsage(ctx context.Context, sc tenant.Scope, v memory.View, de
 				u.LastAccess = last
 			}
 			usage[d.Note] = u
-			if err := q.SetUsage(ctx, sc.Tenant(), r.ID, d.Note, u); err != nil {
+			if err := store.SetUsage(ctx, q, sc.Tenant(), r.ID, d.Note, u); err != nil {
 				return err
 			}
 		}
