@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Writes trained adapters as the gateway reads them, vectors that its tests compare with, and the card.
 
-    export.py --texts texts.ndjson --encoder WEIGHTS --work FOLDER [--out internal/encoder] [--card docs/…]
+    export.py --texts texts.ndjson --encoder WEIGHTS --work FOLDER [--out internal/encoder]
 
-The numbers are rounded to 16 bits first; the vectors are those of the rounded numbers, computed in 32 bits.
+The numbers are rounded to 16 bits first; the vectors are those of the rounded numbers, computed in 32 bits. What is there of adapters
+that FOLDER has not stays: that of the other encoder, and those of older releases, which no training writes.
 """
 
 import argparse
@@ -84,12 +85,15 @@ def main():
                 lines[name].append(turn)
     corpus = digest(pathlib.Path(train.__file__).parent.parent.parent / "corpus" / "dialogues")
     learned = {k: v for k, v in files.items() if k.startswith(LEARNED)}
+    golden_path, card_path = args.out / "testdata" / "golden_adapters.json", args.out / "adapters.json"
+    cases = {}
+    for case in json.loads(golden_path.read_text()):
+        cases.setdefault(case["model"], []).append(case)
     card = {
         "learned from, SHA-256": {"corpus/dialogues": corpus, **learned},
         "only measured, SHA-256": {k: v for k, v in files.items() if k not in learned},
-        "adapters": {},
+        "adapters": json.loads(card_path.read_text())["adapters"],
     }
-    cases = []
     for name in ENCODERS:
         path = args.work / f"run_{name}.pt"
         if not path.exists():
@@ -100,9 +104,9 @@ def main():
         file = rounded(upper)
         (args.out / f"adapter_{name}.bin").write_bytes(file)
         if name == "e5":  # queries of e5 begin otherwise
-            cases += golden_e5(lower, upper, lines["e5"], args.texts)
+            cases[name] = golden_e5(lower, upper, lines["e5"], args.texts)
         else:
-            cases += golden(name, lower, upper, lines[name])
+            cases[name] = golden(name, lower, upper, lines[name])
         card["adapters"][name] = {
             "file": f"adapter_{name}.bin", "sha256": hashlib.sha256(file).hexdigest(), "bytes": len(file),
             "layers": [upper.first, upper.first + len(upper.layers)], "rank": upper.rank,
@@ -112,8 +116,9 @@ def main():
                 "adapter": measured(args.work / f"measured_{name}_adapter.json"),
             },
         }
-    (args.out / "testdata" / "golden_adapters.json").write_text("[\n" + ",\n".join(json.dumps(c, ensure_ascii=True) for c in cases) + "\n]\n")
-    (args.out / "adapters.json").write_text(json.dumps(card, indent="\t", ensure_ascii=False) + "\n")
+    rows = [json.dumps(c, ensure_ascii=True) for of in cases.values() for c in of]
+    golden_path.write_text("[\n" + ",\n".join(rows) + "\n]\n")
+    card_path.write_text(json.dumps(card, indent="\t", ensure_ascii=False) + "\n")
 
 
 def golden_e5(lower, upper, lines, texts):
