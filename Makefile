@@ -230,7 +230,7 @@ eval/fit: encoder ## Learn the weights of the ranking, and measure them on data 
 	EVAL_DATA='$(EVAL_DATA)' scripts/eval.sh fit
 
 .PHONY: train
-train: encoder ## Train the encoders' adapters on conversations, and measure them (TRAIN_DATA=folder, STEPS="1400 400", SEED=1, THREADS=1); installs PyTorch, once
+train: encoder ## Train the encoders' adapters on conversations, and measure them (TRAIN_DATA=folder, STEPS="1400 1200", SEED=1, THREADS=1); installs PyTorch, once
 	TRAIN_DATA='$(TRAIN_DATA)' STEPS='$(STEPS)' SEED='$(SEED)' THREADS='$(THREADS)' scripts/train.sh
 
 .PHONY: generate

@@ -129,29 +129,42 @@ func TestReembedEndToEnd(t *testing.T) {
 	}
 }
 
-// A collection moves from the published encoders to those that are trained on talk, and is found by their vectors in both languages.
+// A collection moves from the published encoders, or those of 0.1.0, to those that are trained on talk, and is found by the vectors of
+// each in both languages.
 func TestReembedForTalk(t *testing.T) {
 	t.Parallel()
-	dir := weightstest.Dir(t)
-	g := startGateway(t, func(c *Settings) { c.LLM.EmbedProvider, c.LLM.EncoderDir = llm.EmbedPublished, dir })
-	made := g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "chat", "policy": "none"})
-	if made["embedder"] != llm.ByLanguageName {
-		t.Fatalf("%v", made["embedder"])
+	for _, from := range []string{llm.ByLanguageName, llm.Talk2Name} {
+		t.Run(from, func(t *testing.T) {
+			t.Parallel()
+			reembedForTalk(t, from)
+		})
 	}
+}
+
+func reembedForTalk(t *testing.T, from string) {
+	t.Helper()
+	dir := weightstest.Dir(t)
+	g := startGateway(t, func(c *Settings) { c.LLM.EncoderDir = dir })
+	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "chat", "policy": "none", "embedder": from})
 	for _, content := range []string{"We sold the farm last week.", "Der Zug fährt um acht.", "我对花生过敏。", "The meeting is in room three."} {
 		g.call(http.StatusCreated, http.MethodPost, "/v1/collections/chat/notes", object{"content": content, "infer": false})
 	}
+	found := func(embedder string) {
+		t.Helper()
+		if got := g.call(http.StatusOK, http.MethodGet, "/v1/collections/chat", nil)["embedder"]; got != embedder {
+			t.Errorf("the embedder is %v, not %s", got, embedder)
+		}
+		for query, want := range map[string]string{"Who is allergic to peanuts?": "我对花生过敏。", "What happened to their land?": "We sold the farm last week."} {
+			answer := g.call(http.StatusOK, http.MethodPost, "/v1/collections/chat/search", object{"query": query, "mode": "vector", "k": 1})
+			if hits := answer["hits"].([]any); len(hits) != 1 || hits[0].(object)["note"].(object)["content"] != want {
+				t.Errorf("%q finds %v", query, hits)
+			}
+		}
+	}
+	found(from)
 	job := g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/chat/reembed", object{"embedder": llm.TalkName})["job"].(object)["id"].(string)
 	g.until("the job is done", func() bool {
 		return g.call(http.StatusOK, http.MethodGet, "/v1/jobs/"+job, nil)["state"] == "done"
 	})
-	if got := g.call(http.StatusOK, http.MethodGet, "/v1/collections/chat", nil)["embedder"]; got != llm.TalkName {
-		t.Errorf("the embedder is %v", got)
-	}
-	for query, want := range map[string]string{"Who is allergic to peanuts?": "我对花生过敏。", "What happened to their land?": "We sold the farm last week."} {
-		answer := g.call(http.StatusOK, http.MethodPost, "/v1/collections/chat/search", object{"query": query, "mode": "vector", "k": 1})
-		if hits := answer["hits"].([]any); len(hits) != 1 || hits[0].(object)["note"].(object)["content"] != want {
-			t.Errorf("%q finds %v", query, hits)
-		}
-	}
+	found(llm.TalkName)
 }

@@ -10,15 +10,18 @@ import (
 	"github.com/x448/float16"
 )
 
-// miniLMAdapter and e5Adapter are what training on conversations changed in the models (tools/train; the cards beside them say of
-// what): for each matrix of the upper layers two narrow ones, whose product is added to it, and the projection that computes codes.
-// Those of e5 are trained behind its turn, in the space that MiniLM has with its adapter.
+// miniLMAdapter, e5Adapter and, of 0.1.0, e5Adapter2 are what training on conversations changed in the models (tools/train; the card beside
+// them says of what): for each matrix of the upper layers two narrow ones, whose product is added to it, and the projection that computes
+// codes. Those of e5 are trained behind its turn, in the space that MiniLM has with its adapter.
 //
 //go:embed adapter_minilm.bin
 var miniLMAdapter []byte
 
 //go:embed adapter_e5.bin
 var e5Adapter []byte
+
+//go:embed adapter_e5_talk2.bin
+var e5Adapter2 []byte
 
 // adapter holds low-rank changes of matrices. All numbers of the file are binary16, little endian, behind a header of 16 bytes: the
 // mark, the first layer, the number of layers, the rank.

@@ -28,7 +28,7 @@ func TestAdaptersAgreeWithPyTorch(t *testing.T) {
 	t.Parallel()
 	var cases []adaptedCase
 	readJSON(t, filepath.Join("testdata", "golden_adapters.json"), &cases)
-	for name, m := range map[string]*Model{"minilm": MiniLMForTalk, "e5": E5ForTalk} {
+	for name, m := range map[string]*Model{"minilm": MiniLMForTalk, "e5": E5ForTalk, "e5-talk2": E5ForTalk2} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := openModel(t, m)
@@ -85,7 +85,7 @@ func TestDamagedAdapters(t *testing.T) {
 // A model with an adapter and one without keep the layers below the adapter once.
 func TestLowerLayersAreShared(t *testing.T) {
 	t.Parallel()
-	for with, without := range map[*Model]*Model{MiniLMForTalk: MiniLM, E5ForTalk: E5} {
+	for with, without := range map[*Model]*Model{MiniLMForTalk: MiniLM, E5ForTalk: E5, E5ForTalk2: E5} {
 		a, b := openModel(t, with).weights, openModel(t, without).weights
 		for i := range a.layer {
 			if same := &a.layer[i].up.panels[0] == &b.layer[i].up.panels[0]; same != (i < a.published) {

@@ -49,7 +49,7 @@ func modelDir(tb testing.TB, m *Model) string {
 
 // published reads the weights of each model once for all tests.
 var published = map[*Model]func() (*Encoder, error){
-	MiniLM: readOnce(MiniLM), E5: readOnce(E5), MiniLMForTalk: readOnce(MiniLMForTalk), E5ForTalk: readOnce(E5ForTalk),
+	MiniLM: readOnce(MiniLM), E5: readOnce(E5), MiniLMForTalk: readOnce(MiniLMForTalk), E5ForTalk: readOnce(E5ForTalk), E5ForTalk2: readOnce(E5ForTalk2),
 }
 
 func readOnce(m *Model) func() (*Encoder, error) {

@@ -53,10 +53,12 @@ var E5 = &Model{
 var E5AsMiniLM = &Model{Name: E5.Name, MaxTokens: e5Tokens, Files: E5.Files, read: openE5AsMiniLM}
 
 // MiniLMForTalk and E5ForTalk are MiniLM and E5AsMiniLM with an adapter that was trained on conversations: a question is nearer to the
-// turns that answer it. They share a space of their own, and read the files of the published models.
+// turns that answer it. They share a space of their own, and read the files of the published models. E5ForTalk2 has the adapter of 0.1.0,
+// which was trained for fewer steps: older collections have its vectors, beside those of MiniLMForTalk.
 var (
 	MiniLMForTalk = &Model{Name: MiniLM.Name, MaxTokens: miniLMTokens, Files: MiniLM.Files, read: openMiniLMForTalk}
-	E5ForTalk     = &Model{Name: E5.Name, MaxTokens: e5Tokens, Files: E5.Files, read: openE5ForTalk}
+	E5ForTalk     = &Model{Name: E5.Name, MaxTokens: e5Tokens, Files: E5.Files, read: openE5ForTalk(e5Adapter)}
+	E5ForTalk2    = &Model{Name: E5.Name, MaxTokens: e5Tokens, Files: E5.Files, read: openE5ForTalk(e5Adapter2)}
 )
 
 const (
@@ -134,12 +136,14 @@ func openE5AsMiniLM(dir string, files []File) (tokenizer, *weights, error) {
 	return openE5Turned(dir, files, nil)
 }
 
-func openE5ForTalk(dir string, files []File) (tokenizer, *weights, error) {
-	by, err := readAdapter(e5Adapter, e5Names, e5Layers)
-	if err != nil {
-		return nil, nil, err
+func openE5ForTalk(trained []byte) func(dir string, files []File) (tokenizer, *weights, error) {
+	return func(dir string, files []File) (tokenizer, *weights, error) {
+		by, err := readAdapter(trained, e5Names, e5Layers)
+		if err != nil {
+			return nil, nil, err
+		}
+		return openE5Turned(dir, files, by)
 	}
-	return openE5Turned(dir, files, by)
 }
 
 func openE5Turned(dir string, files []File, by *adapter) (tokenizer, *weights, error) {

@@ -30,17 +30,20 @@ func NewByLanguage(d Deps, cfg Config, english *Local) *ByLanguage {
 	if english == nil {
 		english = NewLocal(d, cfg)
 	}
-	others := newLocal(d, cfg)
-	others.name, others.model, others.floor = ByLanguageName, encoder.E5AsMiniLM, english.floor
-	return &ByLanguage{name: ByLanguageName, english: english, others: others}
+	return newBoth(d, cfg, ByLanguageName, english, encoder.E5AsMiniLM)
 }
 
 // newForTalk is NewByLanguage with encoders that are trained on talk: a question is nearer to the turns that answer it.
 func newForTalk(d Deps, cfg Config) *ByLanguage {
-	english, others := newLocal(d, cfg), newLocal(d, cfg)
+	english := newLocal(d, cfg)
 	english.name, english.model, english.floor = TalkName, encoder.MiniLMForTalk, 0.25
-	others.name, others.model, others.floor = TalkName, encoder.E5ForTalk, english.floor
-	return &ByLanguage{name: TalkName, english: english, others: others}
+	return newBoth(d, cfg, TalkName, english, encoder.E5ForTalk)
+}
+
+func newBoth(d Deps, cfg Config, name string, english *Local, model *encoder.Model) *ByLanguage {
+	others := newLocal(d, cfg)
+	others.name, others.model, others.floor = name, model, english.floor
+	return &ByLanguage{name: name, english: english, others: others}
 }
 
 // Name returns the recorded name.

@@ -191,7 +191,7 @@ func TestRegistry(t *testing.T) {
 	f.cfg.EmbedBaseURL = f.srv.OllamaURL()
 	f.srv.EmbedDim(384)
 	r := must.Get(llm.NewRegistry(f.deps, f.cfg))(t)
-	if want := []string{llm.LocalName, "all-minilm@384", llm.HashName, llm.TalkName, llm.ByLanguageName, llm.MultilingualName}; !slices.Equal(r.Names(), want) || r.Default().Name() != want[1] {
+	if want := []string{llm.LocalName, "all-minilm@384", llm.HashName, llm.Talk2Name, llm.TalkName, llm.ByLanguageName, llm.MultilingualName}; !slices.Equal(r.Names(), want) || r.Default().Name() != want[1] {
 		t.Errorf("%q, default %s", r.Names(), r.Default().Name())
 	}
 	for _, name := range []string{"all-minilm@384", llm.HashName} {

@@ -25,9 +25,10 @@ import (
 const (
 	LocalName        = "all-MiniLM-L6-v2@384"
 	MultilingualName = "multilingual-e5-small-q4@384"
-	// ByLanguageName is that of [ByLanguage], TalkName that of the one whose encoders are trained on talk.
+	// ByLanguageName is that of [ByLanguage], TalkName that of the one whose encoders are trained on talk, Talk2Name what 0.1.0 had for it.
 	ByLanguageName = "minilm+e5-small-q4@384"
-	TalkName       = "minilm+e5-small-q4+talk2@384"
+	TalkName       = "minilm+e5-small-q4+talk3@384"
+	Talk2Name      = "minilm+e5-small-q4+talk2@384"
 )
 
 // Local is an embedder that runs one sentence encoder in this process, from weights on disk. It needs

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/encoder"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 )
@@ -36,12 +37,13 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	}
 	english, multilingual := NewLocal(d, cfg), newMultilingual(d, cfg)
 	both, talk := NewByLanguage(d, cfg, english), newForTalk(d, cfg)
+	talk2 := newBoth(d, cfg, Talk2Name, talk.english, encoder.E5ForTalk2)
 	r := &Registry{
 		byName: map[string]memory.Embedder{HashName: Hash{}}, first: HashName,
-		locals: []*Local{english, multilingual, both.others, talk.english, talk.others}, sentences: talk.others,
+		locals: []*Local{english, multilingual, both.others, talk.english, talk.others, talk2.others}, sentences: talk2.others,
 	}
 	size := cfg.withDefaults().EmbedCache
-	for _, e := range []memory.Embedder{english, multilingual, both, talk} {
+	for _, e := range []memory.Embedder{english, multilingual, both, talk, talk2} {
 		r.add(e, size)
 	}
 	switch p := cfg.embedProvider(); p {

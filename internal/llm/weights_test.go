@@ -337,7 +337,7 @@ func TestRegistryByWeights(t *testing.T) {
 			if (r.Check(t.Context()) == nil) != (c.notice == "") || r.Expected() != c.expected {
 				t.Errorf("check %v, expected %v", r.Check(t.Context()), r.Expected())
 			}
-			for _, name := range []string{llm.LocalName, llm.MultilingualName, llm.ByLanguageName, llm.TalkName} {
+			for _, name := range []string{llm.LocalName, llm.MultilingualName, llm.ByLanguageName, llm.TalkName, llm.Talk2Name} {
 				if _, ok := r.ByName(name); !ok {
 					t.Errorf("collections of %s are not served", name)
 				}
@@ -371,6 +371,23 @@ func TestTalkReadsBothLanguages(t *testing.T) {
 	}
 }
 
+// Collections of 0.1.0 keep its encoders: that for English is the one of today, that for other languages has the adapter of then.
+func TestTalkOfOlderCollections(t *testing.T) {
+	t.Parallel()
+	r := must.Get(llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t)}))(t)
+	defer r.Close()
+	older, _ := r.ByName(llm.Talk2Name)
+	texts := []string{"Li Wei: I am allergic to peanuts.", "Li Wei: 我对花生过敏。"}
+	then := must.Get(older.Embed(t.Context(), tenant.Scope{}, texts))(t)
+	now := must.Get(r.Default().Embed(t.Context(), tenant.Scope{}, texts))(t)
+	if !slices.Equal(then[0].Vector, now[0].Vector) {
+		t.Error("the encoder for English has changed")
+	}
+	if near, _ := memory.Cosine(then[1].Vector, now[1].Vector); near > .999 || near < .5 || !then[1].Second {
+		t.Errorf("%q: cosine %.4f with the vector of %s", texts[1], near, r.Default().Name())
+	}
+}
+
 // An endpoint cannot replace the local encoder under its name.
 func TestEndpointOfTheLocalModel(t *testing.T) {
 	t.Parallel()
@@ -394,21 +411,20 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// Sentences are read by the encoder that collections embed with by default, so that its weights are read once.
-func TestSentencesShareTheDefaultEncoder(t *testing.T) {
+// Sentences are read by the encoder that the heads have learned from, which is one that collections may have.
+func TestSentencesHaveTheVectorsOfTheHeads(t *testing.T) {
 	t.Parallel()
-	r, err := llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(llm.NewRegistry(llm.Deps{}, llm.Config{EncoderDir: weightstest.Dir(t)}))(t)
 	t.Cleanup(func() { _ = r.Close() })
+	of, ok := r.ByName(heads.Embedder)
+	if !ok {
+		t.Fatalf("no embedder is named %s", heads.Embedder)
+	}
 	var made [2][]memory.Embedding
-	for i, e := range []memory.Embedder{r.Sentences(), r.Default()} {
-		if made[i], err = e.Embed(t.Context(), setup(t).scope, []string{"Meine Schwester heißt Birgit."}); err != nil {
-			t.Fatal(err)
-		}
+	for i, e := range []memory.Embedder{r.Sentences(), of} {
+		made[i] = must.Get(e.Embed(t.Context(), tenant.Scope{}, []string{"Meine Schwester heißt Birgit."}))(t)
 	}
 	if !slices.Equal(made[0][0].Vector, made[1][0].Vector) {
-		t.Error("the default embedder has another vector")
+		t.Errorf("%s has another vector", heads.Embedder)
 	}
 }

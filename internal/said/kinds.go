@@ -102,7 +102,7 @@ func (n *Network) Bytes() (out []byte) {
 	return out
 }
 
-// Embedder is the name of the embedder whose encoder for many languages (encoder.E5ForTalk) made the vectors from which the network
+// Embedder is the name of the embedder whose encoder for many languages (encoder.E5ForTalk2) made the vectors from which the network
 // learned. Vectors of another one say nothing to it.
 const Embedder = "minilm+e5-small-q4+talk2@384"
 
@@ -127,7 +127,7 @@ func KindInput(sentence string, vector []float32) []float32 {
 	return in
 }
 
-// KindsOf reads the kinds of a sentence from its vector by encoder.E5ForTalk. Without a vector it returns nil.
+// KindsOf reads the kinds of a sentence from its vector by encoder.E5ForTalk2. Without a vector it returns nil.
 func KindsOf(sentence string, vector []float32) *Kinds {
 	if len(vector) != vectorSize {
 		return nil

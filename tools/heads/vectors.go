@@ -49,7 +49,7 @@ func opened() (*encoder.Encoder, error) {
 	}
 	dir, err := weights.DefaultDir()
 	if err == nil {
-		theEncoder, err = encoder.Open(encoder.E5ForTalk, dir)
+		theEncoder, err = encoder.Open(encoder.E5ForTalk2, dir)
 	}
 	return theEncoder, err
 }
