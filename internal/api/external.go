@@ -191,13 +191,11 @@ func (h *core) forgetExternal(c *gin.Context) error {
 		return err
 	}
 	wait := query(c).Get("wait") == "removed"
-	if wait {
-		leave, err := h.waiting.enter(scope(c).Tenant())
-		if err != nil {
-			return err
-		}
-		defer leave()
+	leave, err := h.waiting.enterIf(wait, scope(c).Tenant())
+	if err != nil {
+		return err
 	}
+	defer leave()
 	done, err := h.Collections.Forget(c.Request.Context(), scope(c), e, notes.Forks(query(c).Get("forks")))
 	if err != nil {
 		return err

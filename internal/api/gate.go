@@ -20,6 +20,14 @@ type gate struct {
 
 func newGate(most int) *gate { return &gate{most: most, held: map[uuid.UUID]int{}} }
 
+// enterIf is enter for a request that waits only if its caller asks for it.
+func (g *gate) enterIf(wait bool, tenantID uuid.UUID) (leave func(), err error) {
+	if !wait {
+		return func() {}, nil
+	}
+	return g.enter(tenantID)
+}
+
 // enter takes a place and returns the function that frees it. RateLimited if no place is free.
 func (g *gate) enter(tenantID uuid.UUID) (leave func(), err error) {
 	g.mu.Lock()

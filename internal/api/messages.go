@@ -42,13 +42,11 @@ func (h *core) addMessages(c *gin.Context, ref string) error {
 		return err
 	}
 	wait := query(c).Get("wait") == "evolved"
-	if wait {
-		leave, err := h.waiting.enter(scope(c).Tenant())
-		if err != nil {
-			return err
-		}
-		defer leave()
+	leave, err := h.waiting.enterIf(wait, scope(c).Tenant())
+	if err != nil {
+		return err
 	}
+	defer leave()
 	w, err := h.Notes.AddMessages(c.Request.Context(), scope(c), ref, notes.NewMessages{Messages: in.messages, Infer: body.Infer, OnDuplicate: memory.OnDuplicate(valueOr(body.OnDuplicate, "")), Guidance: guidanceOf(body.Guidance)}, conditions(c))
 	if err != nil {
 		return in.renameFields(err)

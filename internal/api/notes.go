@@ -31,14 +31,12 @@ func (h *core) createNote(c *gin.Context, ref string, body wire.NoteInput) error
 		return err
 	}
 	wait := query(c).Get("wait") == "evolved"
-	if wait {
-		// Checked before the write: a refused request writes nothing.
-		leave, err := h.waiting.enter(scope(c).Tenant())
-		if err != nil {
-			return err
-		}
-		defer leave()
+	// Checked before the write: a refused request writes nothing.
+	leave, err := h.waiting.enterIf(wait, scope(c).Tenant())
+	if err != nil {
+		return err
 	}
+	defer leave()
 	w, err := h.Notes.Add(c.Request.Context(), scope(c), ref, in, conditions(c))
 	if err != nil {
 		return err

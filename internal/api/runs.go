@@ -324,13 +324,11 @@ func (h *core) postResults(c *gin.Context, ref string) error {
 	}
 	ctx, s := c.Request.Context(), scope(c)
 	wait := valueOr(body.Wait, "") == wire.CallResultsWaitDone
-	if wait {
-		leave, err := h.waiting.enter(s.Tenant())
-		if err != nil {
-			return err
-		}
-		defer leave()
+	leave, err := h.waiting.enterIf(wait, s.Tenant())
+	if err != nil {
+		return err
 	}
+	defer leave()
 
 	answers := each(body.Results, func(x *wire.CallResult) agent.CallAnswer {
 		return agent.CallAnswer{Call: x.Call, Result: x.Result, Error: x.Error, Approve: x.Approve}

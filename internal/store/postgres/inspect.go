@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -196,14 +195,8 @@ func (q *session) checkRole(ctx context.Context) error {
 
 // checkRowSecurity returns a Conflict when row-level security is switched off for a table.
 func (q *session) checkRowSecurity(ctx context.Context) error {
-	var open []string
-	err := q.each(ctx, `SELECT t.relname FROM pg_class t JOIN pg_policy p ON p.polrelid = t.oid AND p.polname = 'own_tenant'
- WHERE t.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('collections')) AND NOT t.relrowsecurity ORDER BY 1`, nil, func(rows pgx.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		open = append(open, name)
-		return err
-	})
+	open, err := collect(ctx, q, `SELECT t.relname FROM pg_class t JOIN pg_policy p ON p.polrelid = t.oid AND p.polname = 'own_tenant'
+ WHERE t.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('collections')) AND NOT t.relrowsecurity ORDER BY 1`, nil, store.ScanOne[string])
 	if err != nil || len(open) == 0 {
 		return err
 	}
@@ -212,8 +205,7 @@ func (q *session) checkRowSecurity(ctx context.Context) error {
 
 // checkRights returns a Conflict that names the rights that the role lacks.
 func (q *session) checkRights(ctx context.Context) error {
-	var lacks []string
-	err := q.each(ctx, `WITH home AS (SELECT relnamespace AS id FROM pg_class WHERE oid = to_regclass('collections'))
+	lacks, err := collect(ctx, q, `WITH home AS (SELECT relnamespace AS id FROM pg_class WHERE oid = to_regclass('collections'))
 SELECT r.name || ' on table ' || t.relname FROM pg_class t, home, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) r (name)
  WHERE t.relnamespace = home.id AND (t.relname IN ('tenants', 'signing_keys') OR t.oid IN (SELECT polrelid FROM pg_policy WHERE polname = 'own_tenant'))
  AND NOT has_table_privilege(t.oid, r.name)
@@ -223,12 +215,7 @@ UNION ALL SELECT 'USAGE on sequence ' || t.relname FROM pg_class t, home WHERE t
  AND NOT has_sequence_privilege(t.oid, 'USAGE')
 UNION ALL SELECT 'EXECUTE on function ' || f.proname FROM pg_proc f, home WHERE f.pronamespace = home.id AND f.prosecdef
  AND f.proowner = (SELECT relowner FROM pg_class WHERE oid = to_regclass('collections')) AND NOT has_function_privilege(f.oid, 'EXECUTE')
-ORDER BY 1`, nil, func(rows pgx.Rows) error {
-		var right string
-		err := rows.Scan(&right)
-		lacks = append(lacks, right)
-		return err
-	})
+ORDER BY 1`, nil, store.ScanOne[string])
 	if err != nil || len(lacks) == 0 {
 		return err
 	}
