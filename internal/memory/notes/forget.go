@@ -264,7 +264,7 @@ func (f *finder) toldBy(ctx context.Context, gone, edits, beside []memory.Note, 
 	if len(answers) == 0 {
 		return told, nil
 	}
-	asked := map[string]bool{} // terms of the answers, as long as no other person's message has them
+	asked := map[string]bool{} // terms of the answers that no other person's message has
 	for i := range answers {
 		for _, t := range text.Terms(answers[i].Content) {
 			if own[t] {
@@ -272,19 +272,8 @@ func (f *finder) toldBy(ctx context.Context, gone, edits, beside []memory.Note, 
 			}
 		}
 	}
-	people := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.AttributeIs(memory.AttrRole, string(memory.RoleUser))}
-	for n, err := range memory.EachNote(ctx, f.n.store, f.s, f.v, people) {
-		if err != nil {
-			return nil, err
-		}
-		if !known[n.ID] {
-			for _, t := range text.Terms(n.Content) {
-				delete(asked, t)
-			}
-		}
-		if len(asked) == 0 {
-			break
-		}
+	if err := f.leaveUnsaid(ctx, asked, known); err != nil {
+		return nil, err
 	}
 	for i := range answers {
 		if hasTerm(answers[i].Content, asked) {
@@ -292,6 +281,25 @@ func (f *finder) toldBy(ctx context.Context, gone, edits, beside []memory.Note, 
 		}
 	}
 	return told, nil
+}
+
+// leaveUnsaid deletes the terms that people's messages have, but for the known ones.
+func (f *finder) leaveUnsaid(ctx context.Context, terms map[string]bool, known map[uuid.UUID]bool) error {
+	people := memory.NoteQuery{Kinds: []memory.Kind{memory.KindMessage}, Filter: filter.AttributeIs(memory.AttrRole, string(memory.RoleUser))}
+	for n, err := range memory.EachNote(ctx, f.n.store, f.s, f.v, people) {
+		if err != nil {
+			return err
+		}
+		if !known[n.ID] {
+			for _, t := range text.Terms(n.Content) {
+				delete(terms, t)
+			}
+		}
+		if len(terms) == 0 {
+			break
+		}
+	}
+	return nil
 }
 
 // hasTerm reports whether a text has one of some terms.
