@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -138,61 +137,6 @@ func TestMCPTools(t *testing.T) {
 			}
 			useTools(t, b, c)
 		})
-	}
-}
-
-// Of several calls that find no collection, one says that it has created it.
-func TestMCPRememberCreatesOnce(t *testing.T) {
-	t.Parallel()
-	b := apptest.New(t)
-	url := listen(t, b)
-	var clients []mcpClient
-	for range 6 {
-		clients = append(clients, connectMCP(t, url, "one", mcp.Versions[0]))
-	}
-	done := make(chan struct{})
-	defer close(done)
-	go func() { // no two writes have one time
-		for {
-			select {
-			case <-done:
-				return
-			default:
-				b.Pass(time.Microsecond)
-			}
-		}
-	}()
-	for _, policy := range []string{"none", "memgpt", "amem"} {
-		for _, text := range []string{"content", "messages"} {
-			created := make(chan any, len(clients))
-			var all sync.WaitGroup
-			for i, c := range clients {
-				said := map[string]any{"external": map[string]any{"user": policy + text}, "policy": policy, "content": fmt.Sprintf("Mieszkam pod numerem %d.", i)}
-				if text == "messages" {
-					said[text] = []any{map[string]any{"role": "user", "content": said["content"]}}
-					delete(said, "content")
-				}
-				all.Go(func() {
-					res, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "remember", Arguments: said})
-					if err != nil || res.IsError {
-						t.Errorf("remember: %v %v", res, err)
-						return
-					}
-					created <- res.StructuredContent.(map[string]any)["created"]
-				})
-			}
-			all.Wait()
-			close(created)
-			n := 0
-			for c := range created {
-				if c == true {
-					n++
-				}
-			}
-			if n != 1 {
-				t.Errorf("%s, %s: %d calls say that they created the collection", policy, text, n)
-			}
-		}
 	}
 }
 

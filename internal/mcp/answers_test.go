@@ -1,9 +1,37 @@
 package mcp
 
 import (
+	"context"
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 )
+
+// Of several calls that found no collection, the one whose note has the time of the first change has created it.
+func TestRememberCreatedCollection(t *testing.T) {
+	t.Parallel()
+	const agent = `{"items":[{"at":"1","notes":[{"id":"human"},{"id":"persona"}]},{"at":"1","notes":[{"id":"mine"}]}]}`
+	for _, c := range []struct {
+		status int
+		body   string
+		want   bool
+	}{
+		{http.StatusOK, `{"items":[{"at":"1","notes":[{"id":"mine"}]},{"at":"2","notes":[{"id":"b"}]}]}`, true},
+		{http.StatusOK, `{"items":[{"at":"1","notes":[{"id":"a"}]},{"at":"2","notes":[{"id":"mine"}]}]}`, false},
+		{http.StatusOK, `{"items":[{"at":"1","notes":[{"id":"a"}]},{"at":"2","notes":[{"id":"b"}]}]}`, false},
+		{http.StatusOK, agent, true},
+		{http.StatusForbidden, `{}`, true},
+	} {
+		send := func(context.Context, Request) Response {
+			return Response{Status: c.status, Body: []byte(c.body)}
+		}
+		made := call{ctx: t.Context(), caller: Caller{Send: send}, tool: &tool{}}
+		if got := made.createdWith("/v1/collections/x", url.Values{}, "mine"); got != c.want {
+			t.Errorf("%s: created is %v", c.body, got)
+		}
+	}
+}
 
 // What is stored cannot be read as a line of an answer's own, or as the end of what was recalled.
 func TestStoredTextIsData(t *testing.T) {
