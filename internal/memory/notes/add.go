@@ -285,9 +285,9 @@ func (n *Service) embedNotes(ctx context.Context, s tenant.Scope, c *memory.Coll
 }
 
 func pointers(list []memory.Note) []*memory.Note {
-	out := make([]*memory.Note, len(list))
+	out := make([]*memory.Note, 0, len(list))
 	for i := range list {
-		out[i] = &list[i]
+		out = append(out, &list[i])
 	}
 	return out
 }
