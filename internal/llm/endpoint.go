@@ -283,7 +283,7 @@ func (e *endpoint) run(ctx context.Context, s tenant.Scope, request func(context
 	case errors.Is(err, memory.ErrPaused):
 		code, wait := e.paused()
 		return reached, &fault.Error{
-			Code: code, RetryAfter: wait, Err: fmt.Errorf("%s: %w: %v", e.name, err, e.cause()),
+			Code: code, RetryAfter: wait, Err: fmt.Errorf("%s: %w: %s", e.name, err, fmt.Sprint(e.cause())),
 			Message: fmt.Sprintf("%s keeps failing and is not asked for now%s", e.label, e.why()),
 		}
 	default: // the caller left while waiting for its turn

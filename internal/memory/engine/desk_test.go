@@ -174,7 +174,7 @@ func TestDeskIsConcurrent(t *testing.T) {
 	if j := w.newestJob(memory.JobPolicy); j.State != memory.JobDone {
 		t.Errorf("job is %q: %s", j.State, j.Error)
 	}
-	slices.SortFunc(ids, func(x, y uuid.UUID) int { return memory.CompareIDs(x, y) })
+	slices.SortFunc(ids, memory.CompareIDs)
 	if len(slices.Compact(ids)) != 64 {
 		t.Error("an id was given twice")
 	}
