@@ -277,9 +277,10 @@ func (n *Service) embedNotes(ctx context.Context, s tenant.Scope, c *memory.Coll
 	for i, note := range list {
 		texts[i] = memory.EmbedText(note)
 	}
-	for i, e := range n.embed(ctx, s, c, texts) {
-		if e.Vector != nil {
-			list[i].Embed(e, c.Embedder)
+	made := n.embed(ctx, s, c, texts)
+	for i, note := range list {
+		if made[i].Vector != nil {
+			note.Embed(made[i], c.Embedder)
 		}
 	}
 }
