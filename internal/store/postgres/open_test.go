@@ -184,7 +184,7 @@ func TestUnreleasedSchema(t *testing.T) {
 	run(t, db.OwnerURL, last)
 	refused(refusal(t, postgres.Config{URL: db.URL}), "gateway migrate up")
 	refused(postgres.MigrateDown(t.Context(), db.OwnerURL, 0), "gateway migrate up")
-	must.Do(t, postgres.Migrate(t.Context(), db.OwnerURL, ""))
+	must.Do(t, postgres.Migrate(t.Context(), db.OwnerURL, connect(t, db.URL).Config().User))
 	if got, err := postgres.MigrationStatus(t.Context(), db.OwnerURL); err != nil || got.Current != got.Known || got.CompatibleFrom != 3 || got.Unreleased {
 		t.Error(got, err)
 	}

@@ -167,7 +167,10 @@ func TestEveryTableIsHeldToTenants(t *testing.T) {
  AND NOT (relrowsecurity AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = pg_class.oid AND p.polname = 'own_tenant' AND p.polcmd = '*' AND p.polroles = '{0}'))
  AND relname <> ALL($1)`,
 		"tables with a second policy": `SELECT polrelid::regclass::text FROM pg_policy WHERE $1::text[] IS NOT NULL GROUP BY polrelid HAVING COUNT(*) > 1`,
-		"views":                       `SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('v', 'm') AND relname <> ALL($1)`,
+		"views without the condition of the policies, or that somebody may write": `SELECT relname::text FROM pg_class v
+ WHERE relnamespace = 'public'::regnamespace AND relkind IN ('v', 'm') AND relname <> ALL($1) AND (relkind = 'm'
+  OR replace(pg_get_viewdef(oid), substr(relname, 8) || '.', '') NOT LIKE '%FROM ' || substr(relname, 8) || E'\n  WHERE (tenant = (NULLIF(current_setting(''slipbox.tenant''::text, true), ''''::text))::uuid);'
+  OR EXISTS (SELECT FROM aclexplode(v.relacl) a WHERE a.grantee <> v.relowner AND (a.grantee = 0 OR a.privilege_type <> 'SELECT')))`,
 		"unique keys that do not begin with the tenant": `SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid
  WHERE t.relnamespace = 'public'::regnamespace AND t.relname <> ALL($1) AND i.indisunique
  AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = t.oid AND a.attnum = i.indkey[0] AND a.attname = 'tenant')`,
