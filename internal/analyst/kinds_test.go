@@ -39,7 +39,7 @@ func (v vectors) Embed(ctx context.Context, _ tenant.Scope, texts []string) ([]m
 // readerOf returns a reader with vectors.
 func readerOf(t *testing.T) *reader {
 	t.Helper()
-	e := must.Get(encoder.Open(encoder.E5ForTalk2, weightstest.Dir(t)))(t)
+	e := must.Get(encoder.Open(encoder.E5ForTalk, weightstest.Dir(t)))(t)
 	t.Cleanup(func() { _ = e.Close() })
 	return &reader{ctx: t.Context(), encoder: vectors{e}}
 }

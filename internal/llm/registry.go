@@ -40,7 +40,7 @@ func NewRegistry(d Deps, cfg Config) (*Registry, error) {
 	talk2 := newBoth(d, cfg, Talk2Name, talk.english, encoder.E5ForTalk2)
 	r := &Registry{
 		byName: map[string]memory.Embedder{HashName: Hash{}}, first: HashName,
-		locals: []*Local{english, multilingual, both.others, talk.english, talk.others, talk2.others}, sentences: talk2.others,
+		locals: []*Local{english, multilingual, both.others, talk.english, talk.others, talk2.others}, sentences: talk.others,
 	}
 	size := cfg.withDefaults().EmbedCache
 	for _, e := range []memory.Embedder{english, multilingual, both, talk, talk2} {

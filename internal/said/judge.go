@@ -11,7 +11,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
-// Embed returns the vectors of texts by encoder.E5ForTalk2, in order.
+// Embed returns the vectors of texts by encoder.E5ForTalk, in order.
 type Embed func(texts []string) ([][]float32, error)
 
 // Bounds of what is judged by vectors.

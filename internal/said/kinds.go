@@ -102,9 +102,8 @@ func (n *Network) Bytes() (out []byte) {
 	return out
 }
 
-// Embedder is the name of the embedder whose encoder for many languages (encoder.E5ForTalk2) made the vectors from which the network
-// learned. Vectors of another one say nothing to it.
-const Embedder = "minilm+e5-small-q4+talk2@384"
+// Embedder is the name of the embedder whose encoder for many languages (encoder.E5ForTalk) makes the vectors that the network reads.
+const Embedder = "minilm+e5-small-q4+talk3@384"
 
 // KindsVersion names the weights of the network.
 func KindsVersion() string {
@@ -127,7 +126,7 @@ func KindInput(sentence string, vector []float32) []float32 {
 	return in
 }
 
-// KindsOf reads the kinds of a sentence from its vector by encoder.E5ForTalk2. Without a vector it returns nil.
+// KindsOf reads the kinds of a sentence from its vector by encoder.E5ForTalk. Without a vector it returns nil.
 func KindsOf(sentence string, vector []float32) *Kinds {
 	if len(vector) != vectorSize {
 		return nil

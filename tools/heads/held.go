@@ -66,7 +66,7 @@ const behindTrace = "fact, behind a trace"
 // mostOf returns what the product makes of a turn.
 func mostOf(kind, turn string) (worth float64, happened bool, err error) {
 	sentences := said.Sentences(said.TurnsOf([]string{turn}), 0)
-	err = said.Judge(sentences, func(texts []string) ([][]float32, error) { return vectors(texts, "") })
+	err = said.Judge(sentences, func(texts []string) ([][]float32, error) { return readBy.vectors(texts, "") })
 	if kind == behindTrace {
 		sentences = sentences[max(0, len(sentences)-1):]
 	}

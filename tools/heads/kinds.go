@@ -35,7 +35,8 @@ const (
 // kindExample is a sentence with what it is. What has no weight is not known of it.
 type kindExample struct {
 	text, lang, source string
-	in                 []float32
+	in                 []float32 // with the vector of learnedFrom
+	read               []float32 // with that of readBy
 	is, weight         [kindCount]float32
 	believed           bool
 	worth              float64 // by the head of worth, of a sentence of a dialogue
@@ -101,13 +102,18 @@ func kindExamples(files []string, cache string) ([]kindExample, error) {
 	for i := range all {
 		texts = append(texts, all[i].text)
 	}
-	made, err := vectors(texts, cache)
-	for i := range all {
-		if err == nil {
-			all[i].in = said.KindInput(all[i].text, made[i])
-		}
+	made, err := learnedFrom.vectors(texts, cache)
+	if err != nil {
+		return nil, err
 	}
-	return all, err
+	read, err := readBy.vectors(texts, cache)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		all[i].in, all[i].read = said.KindInput(all[i].text, made[i]), said.KindInput(all[i].text, read[i])
+	}
+	return all, nil
 }
 
 // introduced returns plain sentences, what introduces sentences, and plain sentences behind what supposes or announces them. Alone
@@ -264,7 +270,8 @@ func (p *perceptron) learn(e *kindExample, grads *[4][]float32, hidden, back []f
 	}
 }
 
-// fitKinds trains members and joins them, so that what is near a border depends less on where training began.
+// fitKinds trains members and joins them, so that what is near a border depends less on where training began, and leads the network to the
+// encoder by which sentences are read.
 func fitKinds(train []*kindExample) *perceptron {
 	var each [members]*perceptron
 	var wait sync.WaitGroup
@@ -286,6 +293,7 @@ func fitKinds(train []*kindExample) *perceptron {
 			all.params[3][c] += m.params[3][c] / members
 		}
 	}
+	all.carry(train)
 	return all
 }
 
@@ -293,14 +301,20 @@ func fitKinds(train []*kindExample) *perceptron {
 // every time.
 func fitMember(train []*kindExample, seed uint64) *perceptron {
 	p := newPerceptron(len(train[0].in), seed)
+	p.descend(train, kindPasses, kindRate)
+	return p
+}
+
+// descend learns from examples, in a number of passes.
+func (p *perceptron) descend(train []*kindExample, passes int, most float64) {
 	var grads, mean, square [4][]float32
 	for i := range p.params {
 		grads[i], mean[i], square[i] = make([]float32, len(p.params[i])), make([]float32, len(p.params[i])), make([]float32, len(p.params[i]))
 	}
 	hidden, back := make([]float32, p.hidden), make([]float32, p.hidden)
 	order := slices.Clone(train)
-	steps, step := kindPasses*((len(train)+kindBatch-1)/kindBatch), 0
-	for range kindPasses {
+	steps, step := passes*((len(train)+kindBatch-1)/kindBatch), 0
+	for range passes {
 		for i := len(order) - 1; i > 0; i-- {
 			j := int(p.next() % uint64(i+1)) //nolint:gosec // small
 			order[i], order[j] = order[j], order[i]
@@ -310,7 +324,7 @@ func fitMember(train []*kindExample, seed uint64) *perceptron {
 				p.learn(e, &grads, hidden, back)
 			}
 			step++
-			rate := kindRate * (1 - float64(step)/float64(steps+1))
+			rate := most * (1 - float64(step)/float64(steps+1))
 			first, second := 1-math.Pow(.9, float64(step)), 1-math.Pow(.999, float64(step))
 			for i := range p.params {
 				for k, g := range grads[i] {
@@ -323,7 +337,6 @@ func fitMember(train []*kindExample, seed uint64) *perceptron {
 			}
 		}
 	}
-	return p
 }
 
 // quantize returns the weights as the file holds them.
@@ -412,7 +425,7 @@ func chosen(all []kindExample, fits func(*kindExample) bool) (out []*kindExample
 // those of dialogues.
 func judge(name string, all []kindExample, tested, without func(*kindExample) bool) {
 	n := fitKinds(chosen(all, func(e *kindExample) bool { return !e.believed && !without(e) })).quantize()
-	run := func(e *kindExample) [kindCount]float64 { return n.Run(e.in) }
+	run := func(e *kindExample) [kindCount]float64 { return n.Run(e.read) }
 	reportKinds(name, chosen(all, func(e *kindExample) bool { return tested(e) && e.isLabeled() }), run)
 	reportKinds("  of dialogues", chosen(all, func(e *kindExample) bool { return tested(e) && e.worth > 0 }), run)
 }
@@ -425,7 +438,7 @@ func judgeFolds(name string, all []kindExample, of func(*kindExample) bool) {
 		out := func(e *kindExample) bool { return of(e) && hashed(e.text)%folds == fold }
 		n := fitKinds(chosen(all, func(e *kindExample) bool { return !e.believed && !out(e) })).quantize()
 		for _, e := range chosen(all, out) {
-			got[e] = n.Run(e.in)
+			got[e] = n.Run(e.read)
 		}
 	}
 	reportKinds(name, chosen(all, of), func(e *kindExample) [kindCount]float64 { return got[e] })

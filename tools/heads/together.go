@@ -142,7 +142,7 @@ var english *encoder.Encoder
 // languageVectors returns vectors by the encoder that the product takes for a language.
 func languageVectors(texts []string, lang string) (out [][]float32, err error) {
 	if lang != "en" || len(texts) == 0 {
-		return vectors(texts, "")
+		return readBy.vectors(texts, "")
 	}
 	if english == nil {
 		dir, err := weights.DefaultDir()

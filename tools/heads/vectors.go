@@ -13,8 +13,24 @@ import (
 	"github.com/slipboxhq/slipbox/internal/encoder/weights"
 )
 
+// reader is an encoder of sentences, open from the first text on.
+type reader struct {
+	model *encoder.Model
+	end   string // of the file that keeps its vectors
+	open  *encoder.Encoder
+}
+
+// The network learns from the vectors of the one encoder, and reads those of the other, which [carry] leads it to.
+var (
+	learnedFrom = &reader{model: encoder.E5ForTalk2, end: ".learned"}
+	readBy      = &reader{model: encoder.E5ForTalk}
+)
+
 // vectors returns the vector of each text, in order. Those that the file has are read from it, and it gets the others.
-func vectors(texts []string, file string) ([][]float32, error) {
+func (r *reader) vectors(texts []string, file string) ([][]float32, error) {
+	if file != "" {
+		file += r.end
+	}
 	known, err := readVectors(file)
 	if err != nil {
 		return nil, err
@@ -26,7 +42,7 @@ func vectors(texts []string, file string) ([][]float32, error) {
 			missing = append(missing, t)
 		}
 	}
-	if err := encode(missing, known); err != nil {
+	if err := r.encode(missing, known); err != nil {
 		return nil, err
 	}
 	if err := writeVectors(file, missing, known); err != nil {
@@ -39,34 +55,21 @@ func vectors(texts []string, file string) ([][]float32, error) {
 	return out, nil
 }
 
-// theEncoder is open from the first text on.
-var theEncoder *encoder.Encoder
-
-// opened returns the encoder that said.Judge wants.
-func opened() (*encoder.Encoder, error) {
-	if theEncoder != nil {
-		return theEncoder, nil
-	}
-	dir, err := weights.DefaultDir()
-	if err == nil {
-		theEncoder, err = encoder.Open(encoder.E5ForTalk2, dir)
-	}
-	return theEncoder, err
-}
-
 // encode adds the vectors of texts to those that are known.
-func encode(texts []string, known map[string][]float32) error {
-	if len(texts) == 0 {
-		return nil
-	}
-	e, err := opened()
-	if err != nil {
-		return err
+func (r *reader) encode(texts []string, known map[string][]float32) error {
+	if len(texts) > 0 && r.open == nil {
+		dir, err := weights.DefaultDir()
+		if err == nil {
+			r.open, err = encoder.Open(r.model, dir)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	const batch = 64
 	for at := 0; at < len(texts); at += batch {
 		some := texts[at:min(len(texts), at+batch)]
-		made, err := e.Encode(context.Background(), some)
+		made, err := r.open.Encode(context.Background(), some)
 		if err != nil {
 			return err
 		}
