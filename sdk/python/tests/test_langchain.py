@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
-from slipbox import External, Slipbox
+from slipbox import External, NotFound, Slipbox
 from slipbox.langchain import SlipboxChatHistory, SlipboxRetriever, SlipboxVectorStore, memory_tools
 
 
@@ -20,9 +20,12 @@ def texts(documents: list[Document]) -> list[str]:
 
 def test_retriever(client: Slipbox) -> None:
     ids: External = {"user": str(uuid.uuid4())}
+    retriever = SlipboxRetriever(client=client, collection=ids, k=1, search={"fields": ["content", "tags"]})
+    assert retriever.invoke("When does the ferry leave?") == []  # nothing was written for this user yet
+    with pytest.raises(NotFound):
+        SlipboxRetriever(client=client, collection="misspelled").invoke("When does the ferry leave?")
     made = client.create_note(ids, content="The ferry to Naxos leaves at nine.", tags=["trip"], create="none")
     client.create_note(ids, content="Rosa repairs bicycles in Porto.")
-    retriever = SlipboxRetriever(client=client, collection=ids, k=1, search={"fields": ["content", "tags"]})
     (document,) = retriever.invoke("When does the ferry leave?")
     assert document.page_content == "The ferry to Naxos leaves at nine."
     assert document.id == made.note.id and document.metadata["tags"] == ["trip"] and document.metadata["score"] > 0

@@ -4,6 +4,7 @@ import asyncio
 import uuid
 from typing import Any
 
+import pytest
 from llama_index.core.agent.workflow import ReActAgent
 from llama_index.core.base.llms.types import (
     ChatMessage,
@@ -18,7 +19,7 @@ from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import CustomLLM
 from llama_index.core.llms.callbacks import llm_chat_callback, llm_completion_callback
 
-from slipbox import External, Slipbox
+from slipbox import External, NotFound, Slipbox
 from slipbox.llamaindex import SlipboxMemory, SlipboxRetriever
 
 
@@ -67,9 +68,12 @@ def test_memory(client: Slipbox) -> None:
 
 def test_retriever(client: Slipbox) -> None:
     ids: External = {"user": str(uuid.uuid4())}
+    retriever = SlipboxRetriever(client, ids, k=1, fields=["content", "tags"])
+    assert retriever.retrieve("When does the ferry leave?") == []  # nothing was written for this user yet
+    with pytest.raises(NotFound):
+        SlipboxRetriever(client, "misspelled").retrieve("When does the ferry leave?")
     made = client.create_note(ids, content="The ferry to Naxos leaves at nine.", tags=["trip"], create="none")
     client.create_note(ids, content="Rosa repairs bicycles in Porto.")
-    retriever = SlipboxRetriever(client, ids, k=1, fields=["content", "tags"])
     (found,) = retriever.retrieve("When does the ferry leave?")
     assert found.text == "The ferry to Naxos leaves at nine." and found.node_id == made.note.id
     assert found.metadata["tags"] == ["trip"] and (found.score or 0) > 0

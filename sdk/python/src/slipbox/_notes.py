@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, TypedDict, cast
 
 from typing_extensions import NotRequired
 
-from slipbox import AsyncSlipbox, NotFound, Slipbox, requests
+from slipbox import AsyncSlipbox, NotFound, Slipbox, models, requests
 from slipbox._wire import CollectionRef
 from slipbox.errors import Conflict
 
@@ -59,6 +59,19 @@ def created(policy: str, secrets: Secrets | None) -> NewCollection:
 def new_name() -> str:
     """Returns a name for the collection of an application's ids, which nobody asks for by it."""
     return f"ids-{uuid.uuid4().hex}"
+
+
+def hits_of(client: Slipbox, collection: CollectionRef, request: Any) -> list[models.Hit]:
+    """Returns what a search finds, which is nothing where the ids of an application have no collection yet.
+
+    A name that does not exist is an error.
+    """
+    try:
+        return client.search(collection, **request).hits
+    except NotFound:
+        if isinstance(collection, str):
+            raise
+        return []
 
 
 def remove(client: Slipbox, collection: CollectionRef, note: str, *, erase: bool = False) -> bool:

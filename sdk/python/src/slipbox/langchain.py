@@ -18,7 +18,7 @@ from pydantic import ConfigDict, Field
 
 from slipbox import NotFound, Slipbox, models, requests
 from slipbox._items import PAGE, Items, messages_of, requests_of, text_of
-from slipbox._notes import Secrets, ensure, every, leaf, remove, replacing, within_filter
+from slipbox._notes import Secrets, ensure, every, hits_of, leaf, remove, replacing, within_filter
 from slipbox._tools import functions
 from slipbox._wire import CollectionRef
 from slipbox.requests import MessageInput
@@ -44,9 +44,8 @@ class SlipboxRetriever(BaseRetriever):
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         collection: CollectionRef = self.collection
         request: Any = {"query": query, "k": self.k, **self.search}
-        found = self.client.search(collection, **request)
         documents = []
-        for hit in found.hits:
+        for hit in hits_of(self.client, collection, request):
             note = hit.note.model_dump(mode="json", exclude_unset=True)
             content = note.pop("content", "")
             metadata = note | {"score": hit.score}

@@ -12,6 +12,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from slipbox import NotFound, Slipbox
 from slipbox._items import PAGE, Items, messages_of, requests_of
+from slipbox._notes import hits_of
 from slipbox._prompt import OPEN, told
 from slipbox._wire import CollectionRef
 from slipbox.requests import MessageInput
@@ -141,7 +142,7 @@ class SlipboxRetriever(BaseRetriever):
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         request: Any = {"query": query_bundle.query_str, **self._search}
         nodes = []
-        for hit in self._client.search(self._collection, **request).hits:
+        for hit in hits_of(self._client, self._collection, request):
             note = hit.note.model_dump(mode="json", exclude_unset=True)
             text = note.pop("content", "")
             # A model is shown the text alone.
