@@ -78,7 +78,7 @@ func Budgets() map[string]int {
 		"internal/seal":                             60,
 		"internal/outage":                           120,
 		"internal/packed":                           30,
-		"internal/memory/transfer":                  5123,
+		"internal/memory/transfer":                  4989,
 		"internal/clip":                             50,
 		"internal/covered":                          40,
 		"internal/wording":                          84,

@@ -1,12 +1,15 @@
 package transfer
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 // chatGPT reads ChatGPT's export: conversations whose messages are a tree, because answers are made again and questions edited. What
@@ -67,11 +70,7 @@ func (t *chatGPT) index(r *reading) (pieces []piece, err error) {
 	r.several = len(t.files) > 1
 	for i, name := range t.files {
 		err := list(r, name, func(c *chatGPTConversation, from, to int64) error {
-			at := seconds(c.UpdatedAt)
-			if at.IsZero() {
-				at = seconds(c.CreatedAt)
-			}
-			pieces = append(pieces, piece{unix(at), i, from, to})
+			pieces = append(pieces, piece{unix(cmp.Or(seconds(c.UpdatedAt), seconds(c.CreatedAt))), i, from, to})
 			return nil
 		})
 		if err != nil {
@@ -86,10 +85,7 @@ func (t *chatGPT) read(r *reading, p piece) error {
 	if err != nil {
 		return err
 	}
-	id := c.ID
-	if id == "" {
-		id = c.OtherID
-	}
+	id := cmp.Or(c.ID, c.OtherID)
 	begun, branch := seconds(c.CreatedAt), c.branch()
 	if id == "" && len(branch) > 0 {
 		id = branch[0]
@@ -229,6 +225,17 @@ func sessionOf(title, id string, at time.Time) string {
 	case short == "":
 		return title
 	}
-	const room = 180
-	return label(headOf(title, room) + " #" + short)
+	return label(clip.Head(title, maxTitleOf) + " #" + short)
+}
+
+// maxTitleOf bounds the title in the name of a session.
+const maxTitleOf = 180
+
+// dayOf names the session of a day of a chat.
+func dayOf(title string, at time.Time) string {
+	title = clip.Head(title, maxTitleOf)
+	if at.IsZero() {
+		return title
+	}
+	return title + " " + at.Format(time.DateOnly)
 }

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -73,11 +74,7 @@ func (t *claude) index(r *reading) (pieces []piece, err error) {
 		pieces = append(pieces, piece{unix(r.source.modified(t.memories())), 1, 0, -1})
 	}
 	err = list(r, t.file, func(c *claudeConversation, from, to int64) error {
-		at := stamp(c.UpdatedAt)
-		if at.IsZero() {
-			at = stamp(c.CreatedAt)
-		}
-		pieces = append(pieces, piece{unix(at), 0, from, to})
+		pieces = append(pieces, piece{unix(cmp.Or(stamp(c.UpdatedAt), stamp(c.CreatedAt))), 0, from, to})
 		return nil
 	})
 	return pieces, err
@@ -129,15 +126,12 @@ func (t *claude) read(r *reading, p piece) error {
 			r.left("messages of tools and systems", 1)
 			continue
 		}
-		out := message{id: m.ID, role: role, session: session, at: stamp(m.CreatedAt), text: m.words(), attributes: map[string]any{}}
+		out := message{id: m.ID, role: role, session: session, at: stamp(m.CreatedAt), text: m.words(), files: m.files()}
 		if role == "user" && r.Me == "" {
 			out.name = t.me
 		}
 		if out.at.IsZero() {
 			out.at = begun
-		}
-		if names := m.files(); len(names) > 0 {
-			out.attributes["files"] = names
 		}
 		if err := r.message(out); err != nil {
 			return err
@@ -181,20 +175,16 @@ func (m *claudeMessage) words() string {
 
 func (m *claudeMessage) files() (out []string) {
 	for _, f := range m.Attachments {
-		out = append(out, label(f.Name))
+		out = append(out, f.Name)
 	}
 	for _, f := range m.Files {
-		out = append(out, label(f.Name))
+		out = append(out, f.Name)
 	}
-	return slices.DeleteFunc(out, func(name string) bool { return name == "" })
+	return out
 }
 
 // stamp returns a time of RFC 3339, or one without a zone as UTC; zero: it is none.
 func stamp(text string) time.Time {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", time.DateOnly} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at.UTC().Truncate(time.Microsecond)
-		}
-	}
-	return time.Time{}
+	at, _ := timeOf(text, time.UTC)
+	return at.UTC().Truncate(time.Microsecond)
 }

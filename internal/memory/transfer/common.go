@@ -8,11 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/text/unicode/norm"
-
-	"github.com/slipboxhq/slipbox/internal/clip"
 )
-
-func headOf(s string, n int) string { return clip.Head(s, n) }
 
 // seconds returns a time of seconds since 1970; zero for none, and for 0, which programs write for none.
 func seconds(n *float64) time.Time {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 const (
@@ -172,7 +174,7 @@ func words(value any) (out []string) {
 func simple(value any) (any, bool) {
 	switch v := value.(type) {
 	case string:
-		return headOf(v, 4_000), v != ""
+		return clip.Head(v, 4_000), v != ""
 	case bool, int64, uint64, float64, int:
 		return v, true
 	case time.Time:

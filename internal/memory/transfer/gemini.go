@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,9 +51,7 @@ func isGemini(s *Source) bool { return len(geminiFiles(s)) > 0 }
 
 // index lists the questions, and finds what all of them begin with, such as "Prompted": it differs by language.
 func (t *gemini) index(r *reading) (pieces []piece, err error) {
-	if t.files = geminiFiles(r.source); len(t.files) == 0 {
-		t.files = r.source.files[:1]
-	}
+	t.files = r.orFirst(geminiFiles(r.source))
 	asked := 0
 	for i, name := range t.files {
 		err := list(r, name, func(a *geminiActivity, from, to int64) error {
@@ -102,7 +101,7 @@ func (t *gemini) read(r *reading, p piece) error {
 		return err
 	}
 	for i, answer := range a.Answers {
-		m.id, m.role, m.text = a.Time+"/answer"+string(mustJSON(i+1)), "assistant", textOf(answer.HTML)
+		m.id, m.role, m.text = a.Time+"/answer"+strconv.Itoa(i+1), "assistant", textOf(answer.HTML)
 		if err := r.message(m); err != nil {
 			return err
 		}

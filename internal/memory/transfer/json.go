@@ -143,15 +143,33 @@ func (s *stream) end() error {
 	return nil
 }
 
-// list decodes the elements of a list one by one, with the position of each.
-func list[T any](r *reading, name string, each func(v *T, from, to int64) error) error {
+// stream reads a file as JSON, all of it.
+func (r *reading) stream(name string, read func(s *stream) error) error {
 	in, err := r.part(name, 0, -1)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }()
 	s := newStream(in, name)
-	err = s.elements(func() error {
+	if err := read(s); err != nil {
+		return err
+	}
+	return s.end()
+}
+
+// isList reports whether a file is a JSON list.
+func (r *reading) isList(name string) bool {
+	return strings.HasPrefix(strings.TrimSpace(r.source.head(name)), "[")
+}
+
+// list decodes the elements of a list one by one, with the position of each.
+func list[T any](r *reading, name string, each func(v *T, from, to int64) error) error {
+	return r.stream(name, func(s *stream) error { return decodeList(r, s, each) })
+}
+
+// decodeList is list for the list that comes next in a stream.
+func decodeList[T any](r *reading, s *stream, each func(v *T, from, to int64) error) error {
+	return s.elements(func() error {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}
@@ -166,10 +184,6 @@ func list[T any](r *reading, name string, each func(v *T, from, to int64) error)
 		to := s.InputOffset()
 		return each(&v, to-int64(len(raw)), to)
 	})
-	if err != nil {
-		return err
-	}
-	return s.end()
 }
 
 // decodePart decodes one element, by its position.

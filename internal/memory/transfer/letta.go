@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -80,26 +81,18 @@ func (t *letta) index(r *reading) ([]piece, error) {
 // walk calls each for the members of every agent, and for the blocks of the file. Each reads the value. The older form is an agent
 // itself.
 func (t *letta) walk(r *reading, each func(s *stream, agent int, member string) error) error {
-	in, err := r.part(t.file, 0, -1)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	s := newStream(in, t.file)
-	err = s.members(func(member string) error {
-		if member != "agents" {
-			return each(s, 0, member)
-		}
-		agent := -1
-		return s.elements(func() error {
-			agent++
-			return s.members(func(member string) error { return each(s, agent, member) })
+	return r.stream(t.file, func(s *stream) error {
+		return s.members(func(member string) error {
+			if member != "agents" {
+				return each(s, 0, member)
+			}
+			agent := -1
+			return s.elements(func() error {
+				agent++
+				return s.members(func(member string) error { return each(s, agent, member) })
+			})
 		})
 	})
-	if err != nil {
-		return err
-	}
-	return s.end()
 }
 
 func (t *letta) read(r *reading, _ piece) error {
@@ -107,22 +100,12 @@ func (t *letta) read(r *reading, _ piece) error {
 		switch member {
 		case "messages":
 			n := 0
-			return s.elements(func() error {
-				var m lettaMessage
-				if err := s.Decode(&m); err != nil {
-					return err
-				}
+			return decodeList(r, s, func(m *lettaMessage, _, _ int64) error {
 				n++
-				return t.message(r, &m, t.agents[agent], n)
+				return t.message(r, m, t.agents[agent], n)
 			})
 		case "blocks", "core_memory", "memory_blocks":
-			return s.elements(func() error {
-				var b lettaBlock
-				if err := s.Decode(&b); err != nil {
-					return err
-				}
-				return t.block(r, &b)
-			})
+			return decodeList(r, s, func(b *lettaBlock, _, _ int64) error { return t.block(r, b) })
 		case "metadata":
 			var of struct {
 				Slipbox struct {
@@ -143,10 +126,7 @@ func (t *letta) message(r *reading, m *lettaMessage, session string, n int) erro
 	if m.ID == "" {
 		id = fmt.Sprintf("%s %d", session, n)
 	}
-	text := contentOf(m.Content)
-	if text == "" {
-		text = m.Text
-	}
+	text := cmp.Or(contentOf(m.Content), m.Text)
 	if m.Role == "user" {
 		if text = personSays(text); text == "" {
 			r.left("messages of tools and systems", 1)

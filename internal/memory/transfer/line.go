@@ -86,6 +86,7 @@ type message struct {
 	session    string
 	at         time.Time
 	text       string
+	files      []string // their names
 	attributes map[string]any
 }
 
@@ -94,8 +95,12 @@ func (r *reading) left(reason string, n int) { r.report.Left[reason] += n }
 // message passes a message on.
 func (r *reading) message(m message) error {
 	m.text = plain(m.text)
-	if files, _ := m.attributes["files"].([]string); m.text == "" {
-		m.text = strings.Join(files, "\n")
+	for i := range m.files {
+		m.files[i] = label(m.files[i])
+	}
+	m.files = slices.DeleteFunc(m.files, func(name string) bool { return name == "" })
+	if m.text == "" {
+		m.text = strings.Join(m.files, "\n")
 	}
 	switch {
 	case m.text == "":
@@ -119,6 +124,9 @@ func (r *reading) message(m message) error {
 		l.Attributes = map[string]any{}
 	}
 	l.Attributes["source"] = r.report.Format
+	if len(m.files) > 0 {
+		l.Attributes["files"] = m.files
+	}
 	if l.Role == "" {
 		l.Role = r.roleOf(m.name)
 		r.report.person(m.name)

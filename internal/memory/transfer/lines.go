@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"path"
 	"slices"
@@ -75,7 +76,7 @@ func isLines(s *Source) bool {
 
 func (t *lines) index(r *reading) ([]piece, error) {
 	t.file = linesFile(r.source)
-	t.list = strings.HasPrefix(strings.TrimSpace(r.source.head(t.file)), "[")
+	t.list = r.isList(t.file)
 	// Lines may refer to each other by their positions, and have no order but their own.
 	err := t.each(r, func(json.RawMessage) error { return nil })
 	return []piece{{to: -1}}, err
@@ -85,23 +86,19 @@ func (t *lines) each(r *reading, do func(raw json.RawMessage) error) error {
 	if t.list {
 		return list(r, t.file, func(raw *json.RawMessage, _, _ int64) error { return do(*raw) })
 	}
-	in, err := r.part(t.file, 0, -1)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	s := newStream(in, t.file)
-	for s.More() {
-		s.meter.n = 0
-		var raw json.RawMessage
-		if err := s.Decode(&raw); err != nil {
-			return s.broken(err)
+	return r.stream(t.file, func(s *stream) error {
+		for s.More() {
+			s.meter.n = 0
+			var raw json.RawMessage
+			if err := s.Decode(&raw); err != nil {
+				return s.broken(err)
+			}
+			if err := do(raw); err != nil {
+				return err
+			}
 		}
-		if err := do(raw); err != nil {
-			return err
-		}
-	}
-	return s.end()
+		return nil
+	})
 }
 
 func (t *lines) read(r *reading, _ piece) error {
@@ -134,13 +131,7 @@ func (t *lines) read(r *reading, _ piece) error {
 
 // conversation reads a line that has many messages.
 func (t *lines) conversation(r *reading, c *anyLine, n int) error {
-	session := scalar(c.ID)
-	if session == "" {
-		session = scalar(c.Session)
-	}
-	if session == "" {
-		session = unnumbered(r.source.name) + " " + string(mustJSON(n))
-	}
+	session := cmp.Or(scalar(c.ID), scalar(c.Session), unnumbered(r.source.name)+" "+strconv.Itoa(n))
 	for _, raw := range c.Messages {
 		var l anyLine
 		if err := json.Unmarshal(raw, &l); err != nil {
@@ -182,7 +173,7 @@ func (t *lines) said(r *reading, l *anyLine, raw json.RawMessage, session string
 func (t *lines) written(r *reading, l *anyLine, a *authored) error {
 	m := message{id: scalar(a.ID), name: a.author(), session: scalar(l.Session), at: a.at(r.Zone), text: a.words()}
 	if m.session == "" {
-		m.session = headOf(unnumbered(r.source.name), 180) + " " + m.at.Format(time.DateOnly)
+		m.session = dayOf(unnumbered(r.source.name), m.at)
 	}
 	return r.message(m)
 }
@@ -229,5 +220,3 @@ func scalar(raw json.RawMessage) string {
 	}
 	return ""
 }
-
-func mustJSON(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }

@@ -77,9 +77,7 @@ func isMailText(head string) bool {
 // index lists the mails with their times. One that has none, or cannot be read, is left out when it is read.
 func (t *post) index(r *reading) (pieces []piece, err error) {
 	r.several = true // such as the mailboxes of two labels, or one of both
-	if t.files = mailFiles(r.source); len(t.files) == 0 {
-		t.files = r.source.files[:1]
-	}
+	t.files = r.orFirst(mailFiles(r.source))
 	for i := range t.files {
 		found, err := t.mails(r, i)
 		if err != nil {
@@ -177,9 +175,7 @@ func (t *post) read(r *reading, p piece) error {
 	}
 	var body content
 	body.read(m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), "", m.Body, 0)
-	if len(body.files) > 0 {
-		out.attributes["files"] = body.files
-	}
+	out.files = body.files
 	text, quoted := unquoted(cmp.Or(plain(strings.ReplaceAll(body.plain.String(), "\n>From ", "\nFrom ")), textOf(body.page.String())))
 	if quoted > 0 {
 		r.left("lines that mails quote of others", quoted)
@@ -212,8 +208,8 @@ func (c *content) read(kind, coding, disposition string, in io.Reader, depth int
 			c.read(cmp.Or(part.Header.Get("Content-Type"), "text/plain"), part.Header.Get("Content-Transfer-Encoding"), part.Header.Get("Content-Disposition"), part, depth+1)
 		}
 	case how == "attachment" || name != "" || !strings.HasPrefix(media, "text/"):
-		if text, err := wordCodes.DecodeHeader(name); err == nil && label(text) != "" {
-			c.files = append(c.files, label(text))
+		if text, err := wordCodes.DecodeHeader(name); err == nil {
+			c.files = append(c.files, text)
 		}
 		return
 	}

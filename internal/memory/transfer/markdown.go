@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"io"
 	"net/url"
 	"path"
 	"regexp"
@@ -11,9 +10,6 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
-
-// maxDocument bounds a file of Markdown, in bytes.
-const maxDocument = 16 << 20
 
 // markdown reads files of Markdown and text, each section as a note: a file, a folder, a vault of Obsidian, a graph of Logseq.
 type markdown struct {
@@ -79,17 +75,10 @@ func (t *markdown) index(r *reading) (pieces []piece, err error) {
 }
 
 func (t *markdown) document(r *reading, name string) (Document, error) {
-	in, err := r.part(name, 0, maxDocument+1)
-	if err != nil {
-		return Document{}, err
-	}
-	defer func() { _ = in.Close() }()
-	raw, err := io.ReadAll(in)
+	raw, err := r.source.text(name, maxText)
 	switch {
 	case err != nil:
 		return Document{}, err
-	case len(raw) > maxDocument:
-		return Document{}, fault.New(fault.TooLarge, "%s has more than %d MiB; split it", name, maxDocument>>20)
 	case slices.Contains(raw, 0):
 		return Document{}, fault.New(fault.Invalid, "%s is not text", name)
 	}

@@ -73,31 +73,18 @@ func (t *mem0) index(r *reading) ([]piece, error) {
 }
 
 func (t *mem0) each(r *reading, do func(m *Mem0Memory) error) error {
-	if strings.HasPrefix(strings.TrimSpace(r.source.head(t.file)), "[") {
-		return list(r, t.file, func(m *Mem0Memory, _, _ int64) error { return do(m) })
+	each := func(m *Mem0Memory, _, _ int64) error { return do(m) }
+	if r.isList(t.file) {
+		return list(r, t.file, each)
 	}
-	in, err := r.part(t.file, 0, -1)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	s := newStream(in, t.file)
-	err = s.members(func(name string) error {
-		if name != "results" {
-			return s.skip()
-		}
-		return s.elements(func() error {
-			var m Mem0Memory
-			if err := s.Decode(&m); err != nil {
-				return err
+	return r.stream(t.file, func(s *stream) error {
+		return s.members(func(name string) error {
+			if name != "results" {
+				return s.skip()
 			}
-			return do(&m)
+			return decodeList(r, s, each)
 		})
 	})
-	if err != nil {
-		return err
-	}
-	return s.end()
 }
 
 func (t *mem0) read(r *reading, _ piece) error {

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -71,37 +72,26 @@ func (t *memoryBank) index(r *reading) ([]piece, error) {
 
 // walk calls each for the members of every person of the file. Each reads the value.
 func (t *memoryBank) walk(r *reading, each func(s *stream, person, member string) error) error {
-	in, err := r.part(t.file, 0, -1)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	s := newStream(in, t.file)
-	err = s.members(func(member string) error {
-		switch member {
-		case "name", "history", "summary", "personality", "overall_history", "overall_personality", "meta_information":
-			return each(s, "", member)
-		}
-		s.meter.n = 0
-		var person json.RawMessage
-		if err := s.Decode(&person); err != nil || person[0] != '{' {
-			return err
-		}
-		of := newStream(bytes.NewReader(person), t.file)
-		return of.members(func(inner string) error { return each(of, member, inner) })
+	return r.stream(t.file, func(s *stream) error {
+		return s.members(func(member string) error {
+			switch member {
+			case "name", "history", "summary", "personality", "overall_history", "overall_personality", "meta_information":
+				return each(s, "", member)
+			}
+			s.meter.n = 0
+			var person json.RawMessage
+			if err := s.Decode(&person); err != nil || person[0] != '{' {
+				return err
+			}
+			of := newStream(bytes.NewReader(person), t.file)
+			return of.members(func(inner string) error { return each(of, member, inner) })
+		})
 	})
-	if err != nil {
-		return err
-	}
-	return s.end()
 }
 
 func (t *memoryBank) read(r *reading, _ piece) error {
 	return t.walk(r, func(s *stream, person, member string) error {
-		name := t.names[person]
-		if name == "" {
-			name = person
-		}
+		name := cmp.Or(t.names[person], person)
 		switch member {
 		case "history":
 			return s.members(func(day string) error { return t.day(r, s, name, day) })
@@ -121,11 +111,7 @@ func (t *memoryBank) day(r *reading, s *stream, name, day string) error {
 	if t.several {
 		session = name + " " + day
 	}
-	return s.elements(func() error {
-		var turn bankTurn
-		if err := s.Decode(&turn); err != nil {
-			return err
-		}
+	return decodeList(r, s, func(turn *bankTurn, _, _ int64) error {
 		// Turns that were forgotten are not in the file, so a position in the day names none.
 		sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", name, day, turn.Query, turn.Response))
 		id := hex.EncodeToString(sum[:12])

@@ -39,7 +39,7 @@ func (t *memoryOS) index(r *reading) (pieces []piece, err error) {
 
 func (t *memoryOS) read(r *reading, p piece) error {
 	name := t.files[p.file]
-	if strings.HasPrefix(strings.TrimSpace(r.source.head(name)), "[") {
+	if r.isList(name) {
 		return list(r, name, func(page *memoryOSPage, _, _ int64) error { return t.page(r, page) })
 	}
 	file, err := decodeFile[struct {

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 // messages reads an object with a list of messages that have an author and a time, under any of the names below: what Instagram
@@ -166,7 +168,7 @@ func (m *authored) forwarded() (of authored, ok bool) {
 // message returns it as a line has it.
 func (t *messages) message(m *authored, zone *time.Location) message {
 	by := m.by()
-	out := message{id: scalar(m.ID), name: cmp.Or(by.Name, t.owner), at: m.at(zone), text: m.words(), attributes: map[string]any{}}
+	out := message{id: scalar(m.ID), name: cmp.Or(by.Name, t.owner), at: m.at(zone), text: m.words()}
 	if id := scalar(by.ID); id != "" {
 		out.name = t.names.of(id)
 	}
@@ -177,14 +179,8 @@ func (t *messages) message(m *authored, zone *time.Location) message {
 		Name string `json:"fileName"`
 	}
 	_ = json.Unmarshal(m.Files, &attached)
-	var files []string
 	for _, f := range attached {
-		if name := label(f.Name); name != "" {
-			files = append(files, name)
-		}
-	}
-	if len(files) > 0 {
-		out.attributes["files"] = files
+		out.files = append(out.files, f.Name)
 	}
 	return out
 }
@@ -200,56 +196,35 @@ func repaired(text string) string {
 
 // each calls do for the messages of a file, and returns where they are from.
 func (t *messages) each(r *reading, name string, do func(m *authored) error) (c channel, err error) {
-	in, err := r.part(name, 0, -1)
-	if err != nil {
-		return c, err
-	}
-	defer func() { _ = in.Close() }()
-	s := newStream(in, name)
-	one := func() error {
-		if err := r.ctx.Err(); err != nil {
-			return err
-		}
-		var m authored
-		if err := s.Decode(&m); err != nil {
-			return err
-		}
-		return do(&m)
-	}
-	if strings.HasPrefix(strings.TrimSpace(r.source.head(name)), "[") {
+	one := func(m *authored, _, _ int64) error { return do(m) }
+	if r.isList(name) {
 		c.title = strings.TrimPrefix(path.Base(path.Dir(name)), "c")
 		c.title = cmp.Or(t.chats[c.title], c.title)
-		if err := s.elements(one); err != nil {
-			return c, err
-		}
-		return c, s.end()
+		return c, list(r, name, one)
 	}
-	err = s.members(func(member string) error {
-		var raw json.RawMessage
-		switch member {
-		case "title", "name", "threadName", "channel":
-			if err := s.Decode(&raw); err != nil {
-				return err
+	err = r.stream(name, func(s *stream) error {
+		return s.members(func(member string) error {
+			var raw json.RawMessage
+			switch member {
+			case "title", "name", "threadName", "channel":
+				if err := s.Decode(&raw); err != nil {
+					return err
+				}
+				var of struct {
+					Name string `json:"name"`
+				}
+				c.discord = c.discord || member == "channel"
+				_ = json.Unmarshal(raw, &of) // a name, or an object with one
+				c.title = cmp.Or(of.Name, repaired(scalar(raw)), c.title)
+				return nil
+			case "messages":
+				return decodeList(r, s, one)
 			}
-			var of struct {
-				Name string `json:"name"`
-			}
-			c.discord = c.discord || member == "channel"
-			_ = json.Unmarshal(raw, &of) // a name, or an object with one
-			c.title = cmp.Or(of.Name, repaired(scalar(raw)), c.title)
-			return nil
-		case "messages":
-			return s.elements(one)
-		}
-		return s.skip()
+			return s.skip()
+		})
 	})
-	if err != nil {
-		return c, err
-	}
-	if c.title == "" {
-		c.title = stem(path.Base(name))
-	}
-	return c, s.end()
+	c.title = cmp.Or(c.title, stem(path.Base(name)))
+	return c, err
 }
 
 // readOwner reads whose export of Discord it is, and the titles of its chats.
@@ -310,12 +285,9 @@ func (t *messages) read(r *reading, p piece) error {
 			r.left("notices of the program", 1)
 			continue
 		}
-		m.session = headOf(c.title, 180)
+		m.session = dayOf(c.title, m.at)
 		if m.id != "" {
-			m.id = headOf(c.title, 150) + ":" + m.id
-		}
-		if !m.at.IsZero() {
-			m.session += " " + m.at.Format(time.DateOnly)
+			m.id = clip.Head(c.title, 150) + ":" + m.id
 		}
 		said = append(said, m)
 	}

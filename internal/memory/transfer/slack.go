@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/slipboxhq/slipbox/internal/clip"
 )
 
 // slack reads the export of a workspace: a folder for each channel, with a file for each day. A day of a channel is a session, and
@@ -46,7 +48,7 @@ type slackMessage struct {
 	Username string `json:"username"`
 	Text     string `json:"text"`
 	TS       string `json:"ts"`
-	Thread   string `json:"thread_ts"`
+	Thread   string `json:"thread_ts"` // "": none. The message that a thread is about belongs to it
 	Profile  struct {
 		Real    string `json:"real_name"`
 		Display string `json:"display_name"`
@@ -141,7 +143,7 @@ func (t *slack) read(r *reading, p piece) error {
 	}
 	// A thread is read as one conversation, behind what the channel says.
 	slices.SortStableFunc(messages, func(a, b slackMessage) int {
-		return cmp.Or(cmp.Compare(a.thread(), b.thread()), cmp.Compare(a.TS, b.TS))
+		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.TS, b.TS))
 	})
 	for i := range messages {
 		m := &messages[i]
@@ -149,38 +151,26 @@ func (t *slack) read(r *reading, p piece) error {
 			r.left("notices of the program", 1)
 			continue
 		}
-		session := headOf(channel, 150) + " " + day
-		if thread := m.thread(); thread != "" {
-			session = headOf(channel, 150) + " thread " + slackTime(thread).In(r.Zone).Format("2006-01-02 15:04:05.000000")
+		session := clip.Head(channel, 150) + " " + day
+		if m.Thread != "" {
+			session = clip.Head(channel, 150) + " thread " + slackTime(m.Thread).In(r.Zone).Format("2006-01-02 15:04:05.000000")
 		}
 		t.names.add(m.User, cmp.Or(m.Profile.Display, m.Profile.Real))
 		out := message{
 			id: folder + ":" + m.TS, session: session, at: slackTime(m.TS).In(r.Zone), text: t.words(m.said()),
-			name: cmp.Or(t.names.of(m.User), m.Username, m.Bot), attributes: map[string]any{},
+			name: cmp.Or(t.names.of(m.User), m.Username, m.Bot),
 		}
 		if m.Bot != "" || t.bots[m.User] || m.Subtype == "bot_message" {
 			out.role = "assistant"
 		}
-		if len(m.Files) > 0 {
-			out.attributes["files"] = m.fileNames()
+		for _, f := range m.Files {
+			out.files = append(out.files, cmp.Or(f.Title, f.Name))
 		}
 		if err := r.message(out); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// thread returns the thread of a message; "": it has none. The message that a thread is about belongs to it.
-func (m *slackMessage) thread() string { return m.Thread }
-
-func (m *slackMessage) fileNames() (out []string) {
-	for _, f := range m.Files {
-		if name := label(cmp.Or(f.Title, f.Name)); name != "" {
-			out = append(out, name)
-		}
-	}
-	return out
 }
 
 func slackTime(ts string) time.Time {

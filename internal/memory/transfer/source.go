@@ -30,6 +30,7 @@ const (
 	bombRatio   = 200
 	maxInner    = 100      // zips in a zip
 	sniffed     = 64 << 10 // bytes of a file by which its format is recognized
+	maxText     = 16 << 20 // bytes of a text that is read in one piece
 )
 
 // Source is what a person has: a file, a zip or a folder.
@@ -190,14 +191,19 @@ func (s *Source) Whole(most int64) ([]byte, error) {
 	if len(s.files) != 1 {
 		return nil, fault.New(fault.Invalid, "%s has more than one file", s.name)
 	}
-	in, err := s.open(s.files[0])
+	return s.text(s.files[0], most)
+}
+
+// text returns the text of a file. TooLarge if it has more bytes than that.
+func (s *Source) text(name string, most int64) ([]byte, error) {
+	in, err := s.open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = in.Close() }()
 	raw, err := io.ReadAll(io.NewSectionReader(in, 0, most+1))
 	if err == nil && int64(len(raw)) > most {
-		err = fault.New(fault.TooLarge, "%s has more than %d MiB; split it", s.name, most>>20)
+		err = fault.New(fault.TooLarge, "%s has more than %d MiB; split it", name, most>>20)
 	}
 	return raw, err
 }

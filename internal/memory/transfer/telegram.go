@@ -68,30 +68,14 @@ func isTelegram(s *Source) bool { return len(telegramFiles(s)) > 0 }
 
 func (t *telegram) index(r *reading) (pieces []piece, err error) {
 	t.names = newNames()
-	files := telegramFiles(r.source)
-	if len(files) == 0 {
-		files = r.source.files[:1]
-	}
+	files := r.orFirst(telegramFiles(r.source))
 	r.several = len(files) > 1
 	for _, file := range files {
-		if err := t.file(r, file, &pieces); err != nil {
+		if err := r.stream(file, func(s *stream) error { return t.chat(r, s, &pieces) }); err != nil {
 			return nil, err
 		}
 	}
 	return pieces, nil
-}
-
-func (t *telegram) file(r *reading, name string, pieces *[]piece) error {
-	in, err := r.part(name, 0, -1)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	s := newStream(in, name)
-	if err := t.chat(r, s, pieces); err != nil {
-		return err
-	}
-	return s.end()
 }
 
 // chat lists the days of a chat, or of all chats below.
@@ -121,23 +105,11 @@ func (t *telegram) chat(r *reading, s *stream, pieces *[]piece) error {
 // days lists the days of the messages that come next.
 func (t *telegram) days(r *reading, s *stream, pieces *[]piece) error {
 	day, first := "", true
-	return s.elements(func() error {
-		if err := r.ctx.Err(); err != nil {
-			return err
-		}
-		var raw json.RawMessage
-		if err := s.Decode(&raw); err != nil {
-			return err
-		}
-		var m telegramMessage
-		if err := json.Unmarshal(raw, &m); err != nil {
-			return err
-		}
+	return decodeList(r, s, func(m *telegramMessage, from, to int64) error {
 		t.names.add(m.FromID, m.From)
-		to := s.InputOffset()
 		if date, _, _ := strings.Cut(m.Date, "T"); date != day || first {
 			day, first = date, false
-			*pieces = append(*pieces, piece{unix(m.at()), len(t.chats) - 1, to - int64(len(raw)), to})
+			*pieces = append(*pieces, piece{unix(m.at()), len(t.chats) - 1, from, to})
 		}
 		(*pieces)[len(*pieces)-1].to = to
 		return nil
@@ -151,12 +123,7 @@ func (t *telegram) read(r *reading, p piece) error {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	s := newStream(wrapped(in), chat.file)
-	return s.elements(func() error {
-		var m telegramMessage
-		if err := s.Decode(&m); err != nil {
-			return err
-		}
+	return decodeList(r, newStream(wrapped(in), chat.file), func(m *telegramMessage, _, _ int64) error {
 		if m.Type != "message" {
 			r.left("notices of the program", 1)
 			return nil
@@ -164,13 +131,10 @@ func (t *telegram) read(r *reading, p piece) error {
 		at := m.at()
 		out := message{
 			id: chat.title + ":" + strconv.FormatInt(m.ID, 10), name: t.names.of(m.FromID), at: at, text: m.words(),
-			session: headOf(chat.title, 180) + " " + at.Format(time.DateOnly), attributes: map[string]any{},
+			session: dayOf(chat.title, at), attributes: map[string]any{}, files: []string{m.File},
 		}
 		if m.Forward != "" {
 			out.attributes["forwarded_from"] = label(m.Forward)
-		}
-		if file := label(m.File); file != "" {
-			out.attributes["files"] = []string{file}
 		}
 		return r.message(out)
 	})

@@ -3,7 +3,6 @@ package transfer
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -26,9 +25,6 @@ type turn struct {
 }
 
 func (t *turn) text() string { return strings.Join(t.lines, "\n") }
-
-// maxTalk bounds a text that is read in one piece, in bytes.
-const maxTalk = 16 << 20
 
 const (
 	clockText = `[\[(]?\d{1,2}:\d{2}(?::\d{2})?(?: ?[AaPp][Mm])?[\])]?`
@@ -192,9 +188,7 @@ func sentTurns(lines []string, zone *time.Location) (out []turn) {
 }
 
 func (t *transcript) index(r *reading) (pieces []piece, err error) {
-	if t.files = talksOf(r.source, isTalk); len(t.files) == 0 {
-		t.files = r.source.files[:1]
-	}
+	t.files = r.orFirst(talksOf(r.source, isTalk))
 	for i, name := range t.files {
 		day, _ := dateOfName(name, r.Now, r.Zone)
 		pieces = append(pieces, piece{at: unix(day), file: i, to: -1})
@@ -204,15 +198,7 @@ func (t *transcript) index(r *reading) (pieces []piece, err error) {
 
 func (t *transcript) read(r *reading, p piece) error {
 	name := t.files[p.file]
-	in, err := r.part(name, 0, maxTalk+1)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	raw, err := io.ReadAll(in)
-	if err == nil && len(raw) > maxTalk {
-		err = fault.New(fault.TooLarge, "%s has more than %d MiB; split it", name, maxTalk>>20)
-	}
+	raw, err := r.source.text(name, maxText)
 	if err != nil {
 		return err
 	}

@@ -123,6 +123,15 @@ type reading struct {
 	known   map[[8]byte]bool
 }
 
+// orFirst returns the files of a format. A source that has none was asked for as that format: its first file is refused with what it
+// lacks.
+func (r *reading) orFirst(files []string) []string {
+	if len(files) == 0 {
+		return r.source.files[:1]
+	}
+	return files
+}
+
 // Read passes the lines of a source to yield, and returns what it understood. An error of yield ends it.
 func Read(ctx context.Context, s *Source, o Options, yield func(Line) error) (Report, error) {
 	f, err := s.formatOf(o.Format)

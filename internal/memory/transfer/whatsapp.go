@@ -6,7 +6,6 @@ import (
 	"io"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 )
@@ -69,10 +68,7 @@ func isChat(head string) bool {
 
 // index finds the days of the chats. What a chat does not show of how its dates are written, another one of the same phone does.
 func (t *whatsApp) index(r *reading) (pieces []piece, err error) {
-	files := talksOf(r.source, isChat)
-	if len(files) == 0 {
-		files = r.source.files[:1] // it is asked for as such a chat, and refused with what it lacks
-	}
+	files := r.orFirst(talksOf(r.source, isChat))
 	folders := map[string]map[string]bool{} // by the titles of chats
 	for _, file := range files {
 		title := stem(path.Base(file))
@@ -253,7 +249,7 @@ func (t *chat) read(r *reading, p piece) error {
 		}
 		at := t.dates.at(h, r.Zone)
 		text.WriteString(first + "\n")
-		m = &message{name: author, at: at, session: headOf(t.title, 180) + " " + at.Format(time.DateOnly)}
+		m = &message{name: author, at: at, session: dayOf(t.title, at)}
 		return nil
 	})
 	if err != nil {
@@ -268,7 +264,7 @@ func (t *chat) pass(r *reading, m message) error {
 	first, rest, _ := strings.Cut(text, "\n")
 	if found := chatAttached.FindStringSubmatch(strings.TrimSpace(first)); found != nil {
 		text = strings.TrimSpace(rest)
-		m.attributes = map[string]any{"files": []string{label(found[1] + found[2])}}
+		m.files = []string{found[1] + found[2]}
 	} else if strings.HasPrefix(text, "\u200e") || chatOmitted.MatchString(text) {
 		r.left("notices of the program", 1) // deleted messages and media that were not exported are such, too
 		return nil
