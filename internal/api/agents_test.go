@@ -141,39 +141,6 @@ func TestBoundKeySeesItsOwnAndTheShared(t *testing.T) {
 	want[wire.Note](t, s, http.StatusOK, admin, http.MethodGet, probe+"/theirs/notes/"+note.ID.String(), "")
 }
 
-func TestAnotherTenantsCollectionsAreAbsent(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, nil)
-	_, admin := s.tenant(t, "acme")
-	_, stranger := s.tenant(t, "other")
-	c := want[wire.Collection](t, s, http.StatusCreated, admin, http.MethodPost, probe, `{"name":"base","policy":"none"}`)
-	n := want[wire.NoteCreated](t, s, http.StatusCreated, admin, http.MethodPost, probe+"/base/notes", `{"content":"a secret","infer":false}`).Note
-	own := want[wire.Collection](t, s, http.StatusCreated, stranger, http.MethodPost, probe, `{"name":"own","policy":"none"}`)
-	for _, tt := range []struct{ method, path, body string }{
-		{http.MethodGet, "", ""},
-		{http.MethodGet, "/notes", ""},
-		{http.MethodGet, "/notes/" + n.ID.String(), ""},
-		{http.MethodPost, "/notes", `{"content":"x"}`},
-		{http.MethodPost, "/search", `{"query":"secret"}`},
-		{http.MethodDelete, "", ""},
-	} {
-		absent := s.send(t, stranger, tt.method, probe+"/"+uuid.NewString()+tt.path, tt.body)
-		if absent.Code != http.StatusNotFound {
-			t.Errorf("%s %s: %d %s", tt.method, tt.path, absent.Code, absent.Body)
-		}
-		for _, ref := range []string{c.ID.String(), "base"} {
-			same(t, s.send(t, stranger, tt.method, probe+"/"+ref+tt.path, tt.body), absent)
-		}
-	}
-	// A note of another tenant is not found through one's own collection either.
-	same(t, s.send(t, stranger, http.MethodGet, probe+"/own/notes/"+n.ID.String(), ""), s.send(t, stranger, http.MethodGet, probe+"/own/notes/"+uuid.NewString(), ""))
-	if jobs := s.send(t, stranger, http.MethodGet, "/v1/jobs?collection=base", ""); jobs.Code == http.StatusOK {
-		t.Errorf("jobs of another tenant: %s", jobs.Body)
-	}
-	want[wire.Note](t, s, http.StatusOK, admin, http.MethodGet, probe+"/base/notes/"+n.ID.String(), "")
-	want[wire.Collection](t, s, http.StatusOK, stranger, http.MethodGet, probe+"/"+own.ID.String(), "")
-}
-
 func TestEraseAgent(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)

@@ -180,7 +180,7 @@ func TestMinAnswerable(t *testing.T) {
 		}
 	}
 	// By itself, an offline reply does not pass the nearest notes off as an answer.
-	if got := ask("/chat", `{"message":"What is the capital of Mongolia?","remember":false}`); !strings.Contains(got.Text("reply"), "nothing in memory says this for sure") || got.Length("citations") != 3 {
+	if got := ask("/chat", `{"message":"What is the capital of Mongolia?","remember":false}`); !strings.Contains(got.Text("reply"), "nothing in memory says this for sure") || got.Length("citations") != 3 || got.At("offline") != true {
 		t.Errorf("%s", got.Body)
 	}
 	empty := b.Collection(t, "one", "empty")

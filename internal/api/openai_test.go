@@ -189,32 +189,3 @@ func TestCitationsInOpenAIsForms(t *testing.T) {
 		t.Errorf("%s", log.Body)
 	}
 }
-
-// Without a model, a chat whose model may choose whether it calls a function is answered in words at each door, also as a stream; a call
-// that must be made is refused.
-func TestFunctionsWithoutAModel(t *testing.T) {
-	t.Parallel()
-	b := apptest.New(t)
-	c := b.Collection(t, "one", "home")
-	b.Call(t, "one", "POST", c+"/notes", `{"content":"I live in Lisbon.","infer":false}`).Want(http.StatusCreated)
-	doors := map[string][3]string{ // the request, and two choices that a call must be made
-		"/v1/chat/completions": {`"messages":[{"role":"user","content":"Where do I live?"}],"tools":[{"type":"function","function":{"name":"f","parameters":{}}}]`, `"required"`, `{"type":"function","function":{"name":"f"}}`},
-		"/v1/responses":        {`"input":"Where do I live?","tools":[{"type":"function","name":"f","parameters":{}}]`, `"required"`, `{"type":"function","name":"f"}`},
-	}
-	for path, door := range doors {
-		for _, stream := range []string{"", `,"stream":true`} {
-			for _, choice := range []string{"", `,"tool_choice":"auto"`, `,"tool_choice":"none"`} {
-				got := b.Call(t, "one", "POST", path, "{"+door[0]+choice+stream+"}", "Slipbox-Collection", "home").Want(http.StatusOK)
-				if !strings.Contains(got.Body.String(), "I live in Lisbon.") {
-					t.Errorf("%s %s %s: %s", path, choice, stream, got.Body)
-				}
-			}
-			for _, must := range door[1:] {
-				got := b.Call(t, "one", "POST", path, "{"+door[0]+`,"tool_choice":`+must+stream+"}", "Slipbox-Collection", "home").Want(http.StatusServiceUnavailable)
-				if got.Text("error.code") != "model_not_configured" {
-					t.Errorf("%s %s: %s", path, must, got.Body)
-				}
-			}
-		}
-	}
-}

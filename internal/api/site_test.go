@@ -68,22 +68,14 @@ func need[T any](v T, err error) func(*testing.T) T {
 	}
 }
 
-// newAuth creates the credentials' service over the site's store, as another process with these
-// settings would.
-func (s *site) newAuth(t *testing.T, cfg auth.Config, clock memory.Clock) *auth.Service {
-	t.Helper()
-	cfg.Secret = []byte(siteSecret)
-	return need(auth.New(auth.Deps{
-		Keys: s.store, SigningKeys: s.store, Grants: s.store, Directory: s.store, Agents: s.store, Clock: clock, Logger: slog.New(slog.NewJSONHandler(s.log, nil)),
-	}, cfg))(t)
-}
-
 func newSite(t *testing.T, change func(*site, *Deps)) *site {
 	t.Helper()
 	s := &site{log: &commandtest.Buffer{}, now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
 	log := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s.store = enginetest.Open(t, s.clock, log)
-	s.auth = s.newAuth(t, auth.Config{}, s.clock)
+	s.auth = need(auth.New(auth.Deps{
+		Keys: s.store, SigningKeys: s.store, Grants: s.store, Directory: s.store, Agents: s.store, Clock: s.clock, Logger: slog.New(slog.NewJSONHandler(s.log, nil)),
+	}, auth.Config{Secret: []byte(siteSecret)}))(t)
 	ledger := need(auth.NewTenantLedger(s.store, s.clock))(t)
 	deps := Deps{
 		Log: log, Auth: s.auth.Authenticator, Now: s.clock,

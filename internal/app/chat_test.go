@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -206,49 +205,4 @@ func TestStopWaitsForAReply(t *testing.T) {
 	again, _ := launch(t, settings(t, nil, func(c *Settings) { c.Data = dir }))
 	again.key = key
 	again.remembers("home", "user: Tell me.", "assistant: "+text)
-}
-
-// Without a model the memory itself answers, whole and as a stream, and says so. Only the question
-// is stored.
-func TestChatOffline(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, nil)
-	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "home", "policy": "none"})
-	a := g.call(http.StatusOK, http.MethodPost, "/v1/collections/home/chat", object{"message": "Where do I live?", "remember": false})
-	if a["offline"] != true || a["remembered"] != false || !strings.Contains(a["reply"].(string), "holds nothing") {
-		t.Errorf("%v", a)
-	}
-	g.call(http.StatusCreated, http.MethodPost, "/v1/collections/home/notes", object{"content": "I live in Lisbon, in a small house."})
-	a = g.call(http.StatusOK, http.MethodPost, "/v1/collections/home/chat", object{"message": "Where do I live?"})
-	if text := a["reply"].(string); a["offline"] != true || !strings.HasPrefix(text, "No model is configured") || !strings.Contains(text, "[1] ") ||
-		!strings.Contains(text, "small house") || len(a["citations"].([]any)) != 1 || a["model"] != nil {
-		t.Errorf("%v", a)
-	}
-	said, err := g.client().CreateChatCompletion(t.Context(), openai.ChatCompletionRequest{
-		Model: "slipbox@home", Messages: []openai.ChatCompletionMessage{{Role: "user", Content: "Tell me of my house."}},
-	})
-	if err != nil || said.Model != "slipbox" || !strings.Contains(said.Choices[0].Message.Content, "small house") {
-		t.Errorf("%+v, %v", said, err)
-	}
-	g.remembers("home", "user: Where do I live?", "user: Tell me of my house.")
-}
-
-// When the client disconnects, the call of the model ends and nothing of the reply is stored; the question is.
-func TestDisconnectEndsTheReply(t *testing.T) {
-	t.Parallel()
-	model := llmtest.New(t)
-	g := startChat(func(set func(*Settings)) *gatewayTest { return startGateway(t, set) }, model)
-	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "home", "policy": "none"})
-	model.Script("", llmtest.Paced(20*time.Millisecond, llmtest.Text(strings.Repeat("word ", 10_000))), llmtest.Text("There."))
-	ctx, leave := context.WithCancel(t.Context())
-	stream := must.Get(g.client().CreateChatCompletionStream(ctx, openai.ChatCompletionRequest{
-		Model: "slipbox@home", Messages: []openai.ChatCompletionMessage{{Role: "user", Content: "Tell me."}},
-	}))(t)
-	must.Get(stream.Recv())(t)
-	leave()
-	_ = stream.Close()
-	g.until("the model is left alone", func() bool { return model.Active() == 0 })
-	g.remembers("home", "user: Tell me.")
-	g.call(http.StatusOK, http.MethodPost, "/v1/collections/home/chat", object{"message": "Are you there?"})
-	g.remembers("home", "user: Tell me.", "user: Are you there?", "assistant from memory: There.")
 }

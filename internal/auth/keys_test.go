@@ -438,8 +438,10 @@ func TestOperatorKeys(t *testing.T) {
 	if list, err := b.Keys.ListOperator(ctx, op, uuid.Nil, 10); err != nil || len(list) != 2 {
 		t.Errorf("list is %v, %v", list, err)
 	}
-	// A tenant's administrator cannot access it.
+	// A tenant's administrator cannot access it, and an operator none of a tenant.
 	_, err = b.Keys.Revoke(ctx, b.admin, next.ID)
+	wantCode(t, err, fault.NotFound)
+	_, err = b.Keys.RevokeOperator(ctx, op, b.key(t, NewKey{}).ID)
 	wantCode(t, err, fault.NotFound)
 	_, err = b.Keys.CreateOperator(ctx, tenant.Operator{}, "", 0)
 	wantCode(t, err, fault.Unauthenticated)

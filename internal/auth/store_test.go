@@ -221,38 +221,13 @@ func TestStoreTenants(t *testing.T) {
 	t.Parallel()
 	p := newPlatform(t)
 	ctx := t.Context()
-	for _, name := range []string{"b", "a", "c"} {
-		p.tenant(t, name)
-	}
-	var names []string
-	for after := ""; ; {
-		page := must.Get(p.tenants.List(ctx, p.op, after, 2))(t)
-		for _, x := range page {
-			names = append(names, x.Name)
-		}
-		if len(page) < 2 {
-			break
-		}
-		after = page[len(page)-1].Name
-	}
-	if !slices.Equal(names, []string{"a", "b", "c"}) {
-		t.Errorf("names are %v", names)
-	}
-	_, taken := p.tenants.Create(ctx, p.op, tenant.NewTenant{Name: "a"})
-	_, badName := p.tenants.Create(ctx, p.op, tenant.NewTenant{Name: "A"})
+	p.tenant(t, "a")
 	_, badLimit := p.tenants.Create(ctx, p.op, tenant.NewTenant{Name: "d", Limits: tenant.Limits{Notes: -1}})
 	_, zero := p.tenants.Create(ctx, tenant.Operator{}, tenant.NewTenant{Name: "e"})
 	_, listZero := p.tenants.List(ctx, tenant.Operator{}, "", 10)
-	_, absent := p.tenants.Suspend(ctx, p.op, "zzz")
-	for _, c := range []struct {
-		err  error
-		code fault.Code
-	}{
-		{taken, fault.Exists}, {badName, fault.Invalid}, {badLimit, fault.Invalid},
-		{zero, fault.Unauthenticated}, {listZero, fault.Unauthenticated}, {absent, fault.NotFound},
-	} {
-		if !fault.Is(c.err, c.code) {
-			t.Errorf("error is %v, want %s", c.err, c.code)
+	for err, code := range map[error]fault.Code{badLimit: fault.Invalid, zero: fault.Unauthenticated, listZero: fault.Unauthenticated} {
+		if !fault.Is(err, code) {
+			t.Errorf("error is %v, want %s", err, code)
 		}
 	}
 	seven, minus := int64(7), int64(-7)
@@ -294,135 +269,6 @@ func TestStoreConcurrentTenantChanges(t *testing.T) {
 	if got.State != tenant.Suspended || got.Limits != (tenant.Limits{Notes: 5, Forks: 5, Collections: 5, StoredBytes: 5}) {
 		t.Errorf("tenant is %+v", got)
 	}
-}
-
-func TestStoreAgents(t *testing.T) {
-	t.Parallel()
-	p := newPlatform(t)
-	ctx := t.Context()
-	_, scope := p.tenant(t, "acme")
-	_, others := p.tenant(t, "other")
-	alice := must.Get(p.agents.Create(ctx, scope, tenant.NewAgent{Name: "alice", DisplayName: "爱丽丝"}))(t)
-	key := must.Get(p.auth.Keys.Create(ctx, scope, auth.NewKey{Agent: "alice"}))(t)
-	bob := must.Get(p.auth.Keys.Create(ctx, scope, auth.NewKey{Agent: "bob"}))(t) // creates the agent
-	whole := must.Get(p.auth.Keys.Create(ctx, scope, auth.NewKey{}))(t)
-	token := must.Get(p.auth.Tokens.Exchange(ctx, must.Get(p.authenticate(whole.Text))(t), auth.TokenRequest{Agent: "alice"}))(t)
-	if key.Agent != alice.ID || token.Agent != alice.ID {
-		t.Errorf("key of %s, token of %s, agent %s", key.Agent, token.Agent, alice.ID)
-	}
-	p.accepted(t, key.Text, bob.Text, token.AccessToken)
-
-	for _, ref := range []string{"alice", alice.ID.String()} {
-		if got := must.Get(p.agents.Get(ctx, scope, ref))(t); got.DisplayName != "爱丽丝" {
-			t.Errorf("agent is %+v", got)
-		}
-	}
-	asBob := must.Get(p.authenticate(bob.Text))(t).Scope
-	asAlice := must.Get(p.authenticate(key.Text))(t).Scope
-	if list := must.Get(p.agents.List(ctx, scope, "", 10))(t); len(list) != 2 || list[0].Name != "alice" || list[1].Name != "bob" {
-		t.Errorf("list is %+v", list)
-	}
-	if list := must.Get(p.agents.List(ctx, asBob, "", 10))(t); len(list) != 1 || list[0].Name != "bob" {
-		t.Errorf("bob's list is %+v", list)
-	}
-	if list := must.Get(p.agents.List(ctx, asBob, "bob", 10))(t); len(list) != 0 {
-		t.Errorf("bob's next page is %+v", list)
-	}
-
-	_, absent := p.agents.Get(ctx, scope, "nobody")
-	_, fromBob := p.agents.Get(ctx, asBob, "alice")
-	_, fromOther := p.agents.Get(ctx, others, alice.ID.String())
-	deleted := p.agents.Delete(ctx, asBob, "alice")
-	foreign := p.agents.Delete(ctx, others, alice.ID.String())
-	for i, err := range []error{fromBob, fromOther, deleted, foreign} {
-		if err == nil || err.Error() != absent.Error() {
-			t.Errorf("%d: error %v, want that of an absent agent: %v", i, err, absent)
-		}
-	}
-	_, taken := p.agents.Create(ctx, scope, tenant.NewAgent{Name: "alice"})
-	_, byAgent := p.agents.Create(ctx, asAlice, tenant.NewAgent{Name: "carol"})
-	_, noAdmin := p.agents.Create(ctx, grant.Scope(scope.Tenant(), uuid.Nil, "test", tenant.NotesRead), tenant.NewAgent{Name: "carol"})
-	_, badName := p.agents.Create(ctx, scope, tenant.NewAgent{Name: "Carol"})
-	_, badDisplay := p.agents.Create(ctx, scope, tenant.NewAgent{Name: "carol", DisplayName: "a\nb"})
-	_, zero := p.agents.Get(ctx, tenant.Scope{}, "alice")
-	for _, c := range []struct {
-		err  error
-		code fault.Code
-	}{
-		{taken, fault.Exists}, {byAgent, fault.Forbidden}, {noAdmin, fault.Forbidden},
-		{badName, fault.Invalid}, {badDisplay, fault.Invalid}, {zero, fault.Unauthenticated},
-	} {
-		if !fault.Is(c.err, c.code) {
-			t.Errorf("error is %v, want %s", c.err, c.code)
-		}
-	}
-
-	must.Do(t, p.agents.Delete(ctx, scope, "alice"))
-	p.refused(t, key.Text, token.AccessToken)
-	p.accepted(t, bob.Text, whole.Text)
-}
-
-func TestStoreRotateRevokeAndForeignKeys(t *testing.T) {
-	t.Parallel()
-	p := newPlatform(t)
-	ctx := t.Context()
-	_, scope := p.tenant(t, "acme")
-	_, others := p.tenant(t, "other")
-	old := must.Get(p.auth.Keys.Create(ctx, scope, auth.NewKey{}))(t)
-	overlap := time.Hour
-	next := must.Get(p.auth.Keys.Rotate(ctx, scope, old.ID, &overlap))(t)
-	p.accepted(t, old.Text, next.Text)
-	p.pass(time.Hour)
-	p.refused(t, old.Text)
-	p.accepted(t, next.Text)
-
-	_, absent := p.auth.Keys.Get(ctx, scope, uuid.Must(uuid.NewV7()))
-	_, get := p.auth.Keys.Get(ctx, others, next.ID)
-	_, rotate := p.auth.Keys.Rotate(ctx, others, next.ID, nil)
-	_, revoke := p.auth.Keys.Revoke(ctx, others, next.ID)
-	for _, err := range []error{get, rotate, revoke} {
-		if err == nil || err.Error() != absent.Error() {
-			t.Errorf("error %v, want that of an absent key: %v", err, absent)
-		}
-	}
-	p.accepted(t, next.Text)
-	must.Get(p.auth.Keys.Revoke(ctx, scope, next.ID))(t)
-	p.refused(t, next.Text)
-	if list := must.Get(p.auth.Keys.List(ctx, scope, auth.KeyQuery{Limit: 10}))(t); len(list) != 2 || list[0].RotatedTo != next.ID {
-		t.Errorf("list is %+v", list)
-	}
-	if list := must.Get(p.auth.Keys.List(ctx, others, auth.KeyQuery{Limit: 10}))(t); len(list) != 0 {
-		t.Errorf("the other tenant's list is %+v", list)
-	}
-}
-
-func TestStoreOperatorKeys(t *testing.T) {
-	t.Parallel()
-	p := newPlatform(t)
-	ctx := t.Context()
-	_, scope := p.tenant(t, "acme")
-	key := must.Get(p.auth.Keys.CreateOperator(ctx, p.op, "root", 0))(t)
-	who := must.Get(p.authenticate(key.Text))(t)
-	if !who.IsOperator || !who.Scope.IsZero() {
-		t.Errorf("principal is %+v", who)
-	}
-	must.Get(p.tenants.Create(ctx, who.Operator, tenant.NewTenant{Name: "beta"}))(t)
-	var none time.Duration
-	next := must.Get(p.auth.Keys.RotateOperator(ctx, p.op, key.ID, &none))(t)
-	p.refused(t, key.Text)
-	p.accepted(t, next.Text)
-	if _, err := p.auth.Keys.Revoke(ctx, scope, next.ID); !fault.Is(err, fault.NotFound) {
-		t.Errorf("a tenant can access a platform key: %v", err)
-	}
-	tenants := must.Get(p.auth.Keys.Create(ctx, scope, auth.NewKey{}))(t)
-	if _, err := p.auth.Keys.RevokeOperator(ctx, p.op, tenants.ID); !fault.Is(err, fault.NotFound) {
-		t.Errorf("an operator can access a tenant's key: %v", err)
-	}
-	if list := must.Get(p.auth.Keys.ListOperator(ctx, p.op, uuid.Nil, 10))(t); len(list) != 2 {
-		t.Errorf("list is %+v", list)
-	}
-	must.Get(p.auth.Keys.RevokeOperator(ctx, p.op, next.ID))(t)
-	p.refused(t, next.Text)
 }
 
 func TestStoreQuotaCountsModelTokens(t *testing.T) {
