@@ -52,7 +52,7 @@ func Budgets() map[string]int {
 		"internal/auth":                             2867,
 		"internal/store":                            8172,
 		"internal/store/sqlite":                     5198,
-		"internal/store/postgres":                   5667,
+		"internal/store/postgres":                   5683,
 		"internal/llm":                              5343,
 		"internal/analyst":                          1842,
 		"internal/redis":                            1200,

@@ -2,10 +2,12 @@ package postgres
 
 import "github.com/google/uuid"
 
-// What is set for the next statement.
+// What is set for the next statement, and for a transaction.
 const (
 	NoSort  = noSort
 	ByPlace = byPlace
+
+	SetTenant = setTenant
 )
 
 // Waiting returns the number of writes that wait to share the next transaction of a collection.

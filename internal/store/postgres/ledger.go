@@ -40,7 +40,7 @@ func (q *session) InsertAnswer(_ context.Context, s tenant.Scope, k memory.Idemp
 	q.later("DELETE FROM idempotency WHERE tenant = $1 AND agent = $2 AND method = $3 AND path = $4 AND key = $5 AND at <= $6", s.Tenant(), s.Reader(), k.Method, path, k.Key, before)
 	// Do not wait for transactions that delete the same rows.
 	q.later(byPlace)
-	q.later("DELETE FROM idempotency WHERE tenant = $1 AND ctid = ANY(ARRAY(SELECT ctid FROM idempotency WHERE tenant = $1 AND at <= $2 LIMIT $3 FOR UPDATE SKIP LOCKED))",
+	q.later("DELETE FROM idempotency WHERE tenant = $1 AND ctid = ANY(ARRAY(SELECT ctid FROM idempotency WHERE tenant = $1 AND at <= $2 ORDER BY at LIMIT $3 FOR UPDATE SKIP LOCKED))",
 		s.Tenant(), before, purgeBatch)
 	q.later(byCost)
 	q.later("INSERT INTO idempotency (tenant, agent, method, path, key, body_hash, ids, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",

@@ -46,7 +46,7 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	case pg.Listed:
 		common += " AND n.kind || '' = 'message' AND jsonb_typeof(n.attributes->'session') = 'array'"
 	case ofSession:
-		common += " AND n.kind || '' = 'message' AND " + p.session(session)
+		common += " AND n.kind || '' = 'message' AND jsonb_hash(COALESCE(n.attributes->'session', 'null')) = k.hash"
 	case pg.IsMessageList():
 		common += " AND n.kind = 'message'" // the condition of their index
 	}
@@ -79,14 +79,16 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 			common += " AND (" + p.bind(c) + ")"
 		}
 	}
-	from := r.from(&p)
+	vector := r.vector(&p)
+	from, page := " FROM notes n"+vector, " ORDER BY "+by+" LIMIT $2"
 	if ofSession && !pg.Listed {
-		from = strings.Replace(from, "notes", "tenant_notes", 1) // for its index
+		// Each session has its page, by its index. With a list of sessions that index would have another order, and all messages were read.
+		from = " FROM (SELECT DISTINCT unnest(" + p.hashes(session) + ") AS hash) k CROSS JOIN LATERAL (SELECT * FROM tenant_notes n"
+		page += ") n" + vector + page
 	}
 	branches := make([]string, len(layers))
 	for i, l := range layers {
-		branches[i] = "(SELECT " + r.columns() + from + " WHERE n.tenant = $1 AND " + p.live("n", l) + " AND NOT n.deleted" + common +
-			p.hiddenNotes(layers[:i]) + " ORDER BY " + by + " LIMIT $2)"
+		branches[i] = "(SELECT " + r.columns() + from + " WHERE n.tenant = $1 AND " + p.live("n", l) + " AND NOT n.deleted" + common + p.hiddenNotes(layers[:i]) + page + ")"
 	}
 	text := strings.Join(branches, " UNION ALL ")
 	if len(layers) > 1 {
@@ -94,27 +96,23 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	}
 	read := inOrder[store.NoteVersion]
 	// No index has the order, or another one leads to few.
-	if pg.Keyed || len(pg.States) > 0 || pg.Digests != nil || pg.ByTime && !pg.IsMessageList() || len(session) > 1 {
+	if pg.Keyed || len(pg.States) > 0 || pg.Digests != nil || pg.ByTime && !pg.IsMessageList() {
 		read = collect
 	}
 	return read(ctx, q, text, p.args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows) })
 }
 
-// session is the condition of the index of sessions. Another session may have the same hash: the filter looks at it again.
-func (p *params) session(values []filter.Value) string {
+// hashes are what the index of sessions has of some. Another session may have the same hash: the filter looks at it again.
+func (p *params) hashes(values []filter.Value) string {
 	hashes := make([]string, 0, len(values))
 	for _, v := range values {
 		arg, mark, _ := operand(v)
 		hashes = append(hashes, "jsonb_hash(to_jsonb("+strings.Replace(mark, "?", p.add(arg), 1)+"))")
 	}
-	const session = "jsonb_hash(COALESCE(n.attributes->'session', 'null'))"
-	switch len(hashes) {
-	case 0:
-		return session + " = jsonb_hash('null')"
-	case 1:
-		return session + " = " + hashes[0]
+	if len(hashes) == 0 {
+		hashes = []string{"jsonb_hash('null')"}
 	}
-	return session + " = ANY(ARRAY[" + strings.Join(hashes, ", ") + "])"
+	return "ARRAY[" + strings.Join(hashes, ", ") + "]"
 }
 
 // storableTexts returns kinds or states as the driver takes them.

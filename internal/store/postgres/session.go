@@ -204,10 +204,12 @@ const (
 	maySort = "SET LOCAL enable_sort TO DEFAULT"
 )
 
-// byPlace and byCost are sent before and after a statement that deletes rows by their places in the table.
+// byPlace and byCost are sent before and after a statement that changes rows by their places in the table. Pages cost nothing: a
+// planner that knows nothing of a tenant would else read all that it has to find the places again. Then the smallest index looks best
+// for the rows that are looked for, and they are found in an order that the right one has alone.
 const (
-	byPlace = "SET LOCAL random_page_cost TO 0"
-	byCost  = "SET LOCAL random_page_cost TO DEFAULT"
+	byPlace = "SELECT set_config('random_page_cost', '0', true), set_config('enable_sort', 'off', true)"
+	byCost  = "SELECT set_config('random_page_cost', NULL, true), set_config('enable_sort', NULL, true)" // NULL: the default
 )
 
 // inOrder is collect for a page: the planner takes the index that has its order. By another one it would read all that a tenant has,

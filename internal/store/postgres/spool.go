@@ -19,7 +19,7 @@ func (q *session) DeletePartsFrom(ctx context.Context, tenantID, job uuid.UUID, 
 // DeletePartsBefore implements store.SpoolRows.
 func (q *session) DeletePartsBefore(ctx context.Context, tenantID uuid.UUID, before time.Time, limit int) (int, error) {
 	left, err := q.deleteSome(ctx, "spool", ` AND at < $3 AND (name <> $4 OR (SELECT true FROM jobs j WHERE j.tenant = $1 AND j.id = spool.job
- AND j.state || '' IN ('queued', 'running') LIMIT 1) IS NULL)`, tenantID, int64(limit), store.Micros(before), string(memory.SpoolBody))
+ AND j.state || '' IN ('queued', 'running') LIMIT 1) IS NULL) ORDER BY at`, tenantID, int64(limit), store.Micros(before), string(memory.SpoolBody))
 	return limit - int(left), err
 }
 
