@@ -197,6 +197,7 @@ func notesOfSession(_ *testing.T, w *world) {
 		{filter.Or{of("7"), is(number(7))}, []string{"1", "2", "11"}},
 		{filter.Or{of("7"), filter.AttributeIs(memory.AttrRole, "user")}, []string{"0", "1", "2", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "19", "20", "21", "22", "23", "24", "25"}},
 		{of("a", "b"), []string{"0", "2", "4", "4", "5", "8"}},
+		{filter.Or{of("a", "a"), is(number(5), number(5))}, []string{"0", "2", "5", "8", "23"}},
 		{&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrSession}, Op: filter.Exists}, []string{"3", "9"}},
 		{filter.And{filter.AttributeIs(memory.AttrRole, "user"), of("b")}, []string{"4"}},
 		{filter.Not{Term: filter.Or{of("a", "b", "A", "7"), is(number(7))}}, []string{"3", "6", "7", "9", "10", "19", "20", "21", "22", "23", "24", "25"}},
