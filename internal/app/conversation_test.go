@@ -120,21 +120,3 @@ func checkConversationsAfterRestart(t *testing.T, start func() *gatewayTest) {
 		t.Errorf("tiers were %v and are %v", tiers, after)
 	}
 }
-
-// A request that adds several exchanges waits for the last of them, however long the others take.
-func TestWaitForSeveralExchanges(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t, nil)
-	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "talk", "policy": "mem0"})
-	var said []object
-	for _, s := range []string{"I live in Lisbon.", "I work as a baker.", "I have a dog.", "I play the cello.", "I like figs."} {
-		said = append(said, object{"user": s, "assistant": "I see."})
-	}
-	got := g.call(http.StatusAccepted, http.MethodPost, "/v1/collections/talk/messages?wait=evolved", object{"messages": said})
-	if job := got["job"].(object); job["state"] != "done" {
-		t.Errorf("the last job is %v", job)
-	}
-	if facts := g.call(http.StatusOK, http.MethodGet, "/v1/collections/talk/notes?kind=fact", nil)["items"].([]any); len(facts) != len(said) {
-		t.Errorf("%d facts are there", len(facts))
-	}
-}

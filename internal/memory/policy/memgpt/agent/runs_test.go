@@ -293,33 +293,6 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
-// C139: a supervisor and a worker share a block of their organization; what one writes, the other reads at its next step.
-func TestSupervisorAndWorker(t *testing.T) {
-	t.Parallel()
-	b := apptest.New(t)
-	boss, worker := b.Agent(t, "supervisor", `{}`), b.Agent(t, "worker", `{}`)
-	made := b.Call(t, "one", "POST", "/v1/blocks", `{"label":"plan","value":"Nothing yet."}`).Want(201)
-	for _, c := range []string{boss, worker} {
-		b.Call(t, "one", "POST", c+"/blocks/attach", apptest.JSON(t, args{"block": made.Text("id")})).Want(200)
-	}
-	b.Script(apptest.Calls(t, "core_memory_replace", args{"label": "plan", "old": "Nothing yet.", "new": "Count the boats.", "request_heartbeat": true}), apptest.Calls(t, "send_message", args{"message": "Planned."}))
-	run := b.Says(t, boss, "Plan the day.")
-	if run.Text("reply") != "Planned." || run.Text("steps.0.result") != "Count the boats." || run.At("steps.0.ok") != true {
-		t.Fatalf("the supervisor's run is %s", run.Body)
-	}
-	seen := b.Script(apptest.Calls(t, "core_memory_append", args{"label": "plan", "content": "Done: 42.", "request_heartbeat": true}), apptest.Calls(t, "send_message", args{"message": "Counted."}))
-	b.Says(t, worker, "Go on.")
-	if !strings.Contains((*seen)[0].Turns[0].Text, "Count the boats.") {
-		t.Error("the worker does not see the plan")
-	}
-	if n := b.Call(t, "one", "GET", boss+"/messages", "").Want(200).Length("items"); n != 1+2+2+1 {
-		t.Errorf("the supervisor has %d messages", n)
-	}
-	if got := b.Call(t, "one", "GET", boss+"/blocks/plan", "").Want(200).Text("value"); got != "Count the boats.\nDone: 42." {
-		t.Errorf("the plan is %q", got)
-	}
-}
-
 // A chat with an agent is a run; as a stream, it shows what the agent says. One that is not remembered is no run.
 func TestChatIsARun(t *testing.T) {
 	t.Parallel()
