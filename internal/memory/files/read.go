@@ -485,16 +485,21 @@ func (f *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, que
 
 // Render renders matches as JSON objects, one on a line, so that the text of a file cannot pass for another result.
 func Render(head string, list []Match) (string, error) {
-	var b strings.Builder
-	b.WriteString(head)
 	for _, m := range list {
-		var line bytes.Buffer
-		e := json.NewEncoder(&line)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(m); err != nil {
-			return "", fault.Wrap(err, fault.Internal, "encode a result")
+		line, err := Line(m)
+		if err != nil {
+			return "", err
 		}
-		b.WriteString("\n" + text.EscapeTagsJSON(strings.TrimSpace(line.String())))
+		head += line
 	}
-	return b.String(), nil
+	return head, nil
+}
+
+// Line renders one result.
+func Line(result any) (string, error) {
+	var line bytes.Buffer
+	e := json.NewEncoder(&line)
+	e.SetEscapeHTML(false)
+	err := e.Encode(result)
+	return "\n" + text.EscapeTagsJSON(strings.TrimSpace(line.String())), fault.Wrap(err, fault.Internal, "encode a result")
 }

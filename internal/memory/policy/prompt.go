@@ -2,12 +2,14 @@ package policy
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"strconv"
 	"strings"
 
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -83,6 +85,22 @@ func checkMarks(body string) error {
 		}
 	}
 	return nil
+}
+
+// Call returns a call with the prompt about count entries of material.
+func (p *Prompt) Call(c memory.Call, material any, count int) (memory.Call, error) {
+	body, err := p.Render(material, count)
+	c.Version, c.System, c.Prompt, c.Schema = p.Version, p.System, body, p.Schema
+	return c, err
+}
+
+// Ask makes such a call.
+func (p *Prompt) Ask(ctx context.Context, d memory.Desk, c memory.Call, material any, count int) (memory.Answer, error) {
+	c, err := p.Call(c, material, count)
+	if err != nil {
+		return memory.Answer{}, err
+	}
+	return d.Ask(ctx, c)
 }
 
 // Render returns the user message: the template with the material, and with the count

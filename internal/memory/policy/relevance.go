@@ -61,14 +61,9 @@ func (j *Judge) Call(collection uuid.UUID, query string, candidates []memory.Des
 		m.Candidates[i] = DescribeNote(c, candidateChars)
 		m.Candidates[i].Handle = &in.Candidates[i].Handle
 	}
-	body, err := j.prompt.Render(m, len(candidates))
-	if err != nil {
-		return memory.Call{}, err
-	}
-	return memory.Call{
-		Name: "relevance", Version: j.prompt.Version, System: j.prompt.System, Prompt: body, Schema: j.prompt.Schema, Input: in,
-		Temperature: 0, MaxTokens: 1000, Check: CheckTypes[Relevance], Collection: collection,
-	}, nil
+	return j.prompt.Call(memory.Call{
+		Name: "relevance", Input: in, Temperature: 0, MaxTokens: 1000, Check: CheckTypes[Relevance], Collection: collection,
+	}, m, len(candidates))
 }
 
 // Scores returns the score of each candidate in 0..1, NaN for one that the answer does

@@ -73,18 +73,10 @@ func (p *Policy) Prepare(ctx context.Context, d memory.Desk, n memory.Note) (mem
 		return n, nil
 	}
 	speaker := policy.SpeakerOf(&n)
-	body, err := p.analyze.Render(analyzeMaterial{
-		Time: policy.FormatMinute(n.OccurredAt), Speaker: speaker, Content: text.Shorten(n.Content, c.PromptChars),
-	}, 1)
-	if err != nil {
-		return n, err
-	}
-	answer, err := d.Ask(ctx, memory.Call{
-		Name: "analyze", Version: p.analyze.Version, System: p.analyze.System, Prompt: body, Schema: p.analyze.Schema,
-		Input:       AnalyzeInput{Content: n.Content, Time: n.OccurredAt, Speaker: speaker, Want: missing},
-		Needs:       missing,
+	answer, err := p.analyze.Ask(ctx, d, memory.Call{
+		Name: "analyze", Input: AnalyzeInput{Content: n.Content, Time: n.OccurredAt, Speaker: speaker, Want: missing}, Needs: missing,
 		Temperature: c.temperature(), MaxTokens: c.MaxTokens, Check: policy.CheckTypes[Analysis], Collection: n.Collection,
-	})
+	}, analyzeMaterial{Time: policy.FormatMinute(n.OccurredAt), Speaker: speaker, Content: text.Shorten(n.Content, c.PromptChars)}, 1)
 	if err != nil {
 		return n, fmt.Errorf("analyze: %w", err)
 	}

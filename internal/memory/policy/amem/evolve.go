@@ -124,14 +124,10 @@ func (p *Policy) evolveCall(ctx context.Context, d memory.Desk, c *Config, n *me
 		m.Neighbors[i] = policy.DescribeNote(in.Neighbors[i], c.NeighborChars)
 		m.Neighbors[i].Handle, m.Neighbors[i].Time = &in.Neighbors[i].Handle, policy.FormatDay(nb.OccurredAt)
 	}
-	body, err := p.evolve.Render(m, len(near))
-	if err != nil {
-		return memory.Call{}, err
-	}
-	return memory.Call{
-		Name: "evolve", Version: p.evolve.Version, System: p.evolve.System, Prompt: body, Schema: p.evolve.Schema, Input: in,
-		Temperature: c.temperature(), MaxTokens: c.MaxTokens, Lenient: lenientEvolution, Check: policy.CheckTypes[Evolution], Collection: n.Collection,
-	}, nil
+	return p.evolve.Call(memory.Call{
+		Name: "evolve", Input: in, Temperature: c.temperature(), MaxTokens: c.MaxTokens,
+		Lenient: lenientEvolution, Check: policy.CheckTypes[Evolution], Collection: n.Collection,
+	}, m, len(near))
 }
 
 // lenientEvolution also accepts truth values and numbers that are texts, and one action without a list.

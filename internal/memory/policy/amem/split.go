@@ -30,14 +30,9 @@ func (p *Policy) splitParts(ctx context.Context, d memory.Desk, c *Config, n *me
 	if d.Analyst() != memory.AnalystModel {
 		return splitByTerms(n.Content), nil
 	}
-	body, err := p.split.Render(analyzeMaterial{Time: policy.FormatTime(n.OccurredAt), Wanted: []string{"parts"}, Content: n.Content}, 1)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := d.Ask(ctx, memory.Call{
-		Name: "split", Version: p.split.Version, System: p.split.System, Prompt: body, Schema: p.split.Schema,
-		Temperature: c.temperature(), MaxTokens: max(c.MaxTokens, len(n.Content)), Check: policy.CheckTypes[splitAnswer], Collection: n.Collection,
-	})
+	answer, err := p.split.Ask(ctx, d, memory.Call{
+		Name: "split", Temperature: c.temperature(), MaxTokens: max(c.MaxTokens, len(n.Content)), Check: policy.CheckTypes[splitAnswer], Collection: n.Collection,
+	}, analyzeMaterial{Time: policy.FormatTime(n.OccurredAt), Wanted: []string{"parts"}, Content: n.Content}, 1)
 	switch {
 	case errors.Is(err, memory.ErrBadAnswer):
 		return []string{}, nil // the note stays whole

@@ -60,10 +60,10 @@ func (c *Calls) Abstract(in AbstractInput) (memory.Call, error) {
 		item := &in.Items[from+i]
 		m.Items = append(m.Items, itemMaterial{from + i, policy.FormatMinute(item.Time), item.Importance, policy.CleanLine(item.Name, maxSubjectChars), t})
 	}
-	return build(CallAbstract, &c.abstract, m, len(m.Items), in, lenientAbstract, func(raw json.RawMessage) error {
+	return c.abstract.Call(memory.Call{Name: CallAbstract, Input: in, Lenient: lenientAbstract, Check: func(raw json.RawMessage) error {
 		_, _, err := readAbstract(raw, &in)
 		return err
-	})
+	}}, m, len(m.Items))
 }
 
 // readAbstract reads the answer of "abstract". Handles that were not shown or that repeat are

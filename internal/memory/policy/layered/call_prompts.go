@@ -11,10 +11,7 @@ package layered
 
 import (
 	"embed"
-	"encoding/json"
-	"fmt"
 
-	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
 )
 
@@ -48,16 +45,4 @@ func LoadCalls() (*Calls, error) {
 		return nil, err
 	}
 	return &Calls{triples, abstract}, nil
-}
-
-// build returns a call about count entries of material.
-func build(name string, p *policy.Prompt, material any, count int, input any, lenient func(string) json.RawMessage, check func(json.RawMessage) error) (memory.Call, error) {
-	body, err := p.Render(material, count)
-	if err != nil {
-		return memory.Call{}, fmt.Errorf("%s: %w", name, err)
-	}
-	return memory.Call{
-		Name: name, Version: p.Version, System: p.System, Prompt: body, Schema: p.Schema, Input: input,
-		Lenient: lenient, Check: check,
-	}, nil
 }

@@ -86,9 +86,9 @@ func (c *Calls) Triples(in TriplesInput) (memory.Call, error) {
 	for i, k := range in.Known {
 		m.Known[i] = knownMaterial{i, policy.FormatDay(k.Since), k.Subject, k.Relation, k.Object}
 	}
-	call, err := build(CallTriples, &c.triples, m, 1, in, lenientTriples, policy.CheckTypes[TriplesAnswer])
-	call.Temperature = triplesTemperature
-	return call, err
+	return c.triples.Call(memory.Call{
+		Name: CallTriples, Input: in, Temperature: triplesTemperature, Lenient: lenientTriples, Check: policy.CheckTypes[TriplesAnswer],
+	}, m, 1)
 }
 
 // TriplesRead is what can be used of the answer of "triples".

@@ -185,14 +185,10 @@ type question struct {
 
 // ask makes a call with the temperature and the length of the settings.
 func (c *Config) ask(ctx context.Context, d memory.Desk, q question) (memory.Answer, error) {
-	body, err := q.prompt.Render(q.material, q.count)
-	if err != nil {
-		return memory.Answer{}, err
-	}
-	a, err := d.Ask(ctx, memory.Call{
-		Name: q.name, Version: q.prompt.Version, System: q.prompt.System, Prompt: body, Schema: q.prompt.Schema, Input: q.input, Analyst: q.analyst,
+	a, err := q.prompt.Ask(ctx, d, memory.Call{
+		Name: q.name, Input: q.input, Analyst: q.analyst,
 		Temperature: policy.CallTemperature(c.Temperature), MaxTokens: c.MaxTokens, Lenient: q.lenient, Check: q.check,
-	})
+	}, q.material, q.count)
 	if err != nil {
 		return a, fmt.Errorf("%s: %w", q.name, err)
 	}

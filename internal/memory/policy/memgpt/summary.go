@@ -49,21 +49,19 @@ func (p *Policy) SummaryCall(old string, evicted []memory.Utterance) memory.Call
 	for i, m := range evicted {
 		in.Messages[i] = SummaryMessage{Time: policy.FormatMinute(m.Time), Role: string(m.Role), Name: m.Name, Text: m.Content}
 	}
-	prompt, err := p.summary.Render(in, len(in.Messages))
-	return memory.Call{
-		Name: CallSummary, Version: p.summary.Version, System: p.summary.System, Prompt: prompt, Schema: p.summary.Schema, Input: in,
-		Check: func(raw json.RawMessage) error {
-			if err != nil {
-				return err
-			}
-			said, err := policy.DecodeAnswer[Summary](raw, CallSummary)
-			if err == nil && policy.IsBlank(said.Summary) {
-				err = errors.New("the summary is empty")
-			}
-			if err == nil && len(strings.Fields(said.Summary)) > 2*summaryWords {
-				err = errors.New("the summary must have at most 100 words")
-			}
+	call, err := p.summary.Call(memory.Call{Name: CallSummary, Input: in}, in, len(in.Messages))
+	call.Check = func(raw json.RawMessage) error {
+		if err != nil {
 			return err
-		},
+		}
+		said, err := policy.DecodeAnswer[Summary](raw, CallSummary)
+		if err == nil && policy.IsBlank(said.Summary) {
+			err = errors.New("the summary is empty")
+		}
+		if err == nil && len(strings.Fields(said.Summary)) > 2*summaryWords {
+			err = errors.New("the summary must have at most 100 words")
+		}
+		return err
 	}
+	return call
 }

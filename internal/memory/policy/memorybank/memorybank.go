@@ -251,14 +251,9 @@ func (p *Policy) ask(ctx context.Context, d memory.Desk, c *Config, o *outcome, 
 	chars := c.MaterialChars
 	for try := 1; ; try++ {
 		data, input, count := q.material(chars)
-		body, err := prompt.Render(data, count)
-		if err != nil {
-			return nil, "", err
-		}
-		a, err := d.Ask(ctx, memory.Call{
-			Name: q.name, Version: prompt.Version, System: prompt.System, Prompt: body, Schema: prompt.Schema, Input: input,
-			Temperature: policy.CallTemperature(c.Temperature), MaxTokens: c.MaxTokens, Check: q.check,
-		})
+		a, err := prompt.Ask(ctx, d, memory.Call{
+			Name: q.name, Input: input, Temperature: policy.CallTemperature(c.Temperature), MaxTokens: c.MaxTokens, Check: q.check,
+		}, data, count)
 		switch {
 		case err == nil:
 			o.addCall(prompt.Version, &a)

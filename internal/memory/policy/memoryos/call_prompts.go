@@ -7,7 +7,6 @@ package memoryos
 import (
 	"embed"
 	"encoding/json"
-	"fmt"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
@@ -57,14 +56,7 @@ func (c *Calls) within(chars int) *Calls {
 // build returns a call about count entries of material.
 func (c *Calls) build(name string, material any, count int, input any, lenient func(string) json.RawMessage, check func(json.RawMessage) error) (memory.Call, error) {
 	p := c.prompts[name]
-	body, err := p.Render(material, count)
-	if err != nil {
-		return memory.Call{}, fmt.Errorf("%s: %w", name, err)
-	}
-	return memory.Call{
-		Name: name, Version: p.Version, System: p.System, Prompt: body, Schema: p.Schema, Input: input,
-		Lenient: lenient, Check: check,
-	}, nil
+	return p.Call(memory.Call{Name: name, Input: input, Lenient: lenient, Check: check}, material, count)
 }
 
 // CallPage is a page as the calls get it: what a person said and what was answered. Its handle in

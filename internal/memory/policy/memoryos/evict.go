@@ -165,27 +165,17 @@ func (r *run) remove(ctx context.Context, s *session) error {
 		ids = append(ids, pg.first)
 	}
 	if !s.isNew {
-		links, err := r.d.Links(ctx, []uuid.UUID{s.note.ID}, memory.Outgoing)
+		pages, err := r.linkedPages(ctx, s.note.ID)
 		if err != nil {
 			return err
 		}
-		for _, l := range links {
-			if l.Relation == RelPage {
-				ids = append(ids, l.Target)
-			}
-		}
+		ids = append(ids, pages...)
 		r.dec.Deletes = append(r.dec.Deletes, s.note.ID)
 	}
 	slices.SortFunc(ids, memory.CompareIDs)
 	ids = slices.Compact(ids)
-	between, err := r.d.Links(ctx, ids, memory.Both)
-	if err != nil {
+	if err := r.unchain(ctx, ids); err != nil {
 		return err
-	}
-	for _, l := range between {
-		if l.Relation == RelNext {
-			r.dec.Unlinks = append(r.dec.Unlinks, l.LinkID)
-		}
 	}
 	r.dec.Links = slices.DeleteFunc(r.dec.Links, func(l memory.Link) bool {
 		return slices.Contains(ids, l.Target) || slices.Contains(ids, l.Source)
@@ -210,38 +200,43 @@ func (r *run) followSession(ctx context.Context, session uuid.UUID) error {
 		return err
 	}
 	if len(live) > 0 {
-		return r.takeBack(ctx, session)
+		evicted, err := r.linkedPages(ctx, session)
+		if err != nil {
+			return err
+		}
+		return r.categorize(ctx, evicted, CategoryPage)
 	}
 	ids, err := r.withoutSession(ctx)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	between, err := r.d.Links(ctx, ids, memory.Both)
-	if err != nil {
+	if err := r.unchain(ctx, ids); err != nil {
 		return err
-	}
-	for _, l := range between {
-		if l.Relation == RelNext {
-			r.dec.Unlinks = append(r.dec.Unlinks, l.LinkID)
-		}
 	}
 	r.move(Move{From: TierMid, To: TierEvicted, Note: session, Reason: "it was deleted"})
 	return r.categorize(ctx, ids, CategoryEvicted)
 }
 
-// takeBack makes the evicted messages that a session links to pages again.
-func (r *run) takeBack(ctx context.Context, session uuid.UUID) error {
-	links, err := r.d.Links(ctx, []uuid.UUID{session}, memory.Outgoing)
-	if err != nil {
-		return err
+// unchain removes the links of chains from and to messages.
+func (r *run) unchain(ctx context.Context, ids []uuid.UUID) error {
+	links, err := r.d.Links(ctx, ids, memory.Both)
+	for i := range links {
+		if links[i].Relation == RelNext {
+			r.dec.Unlinks = append(r.dec.Unlinks, links[i].LinkID)
+		}
 	}
-	var ids []uuid.UUID
+	return err
+}
+
+// linkedPages returns the messages that a session links to.
+func (r *run) linkedPages(ctx context.Context, session uuid.UUID) (ids []uuid.UUID, err error) {
+	links, err := r.d.Links(ctx, []uuid.UUID{session}, memory.Outgoing)
 	for i := range links {
 		if links[i].Relation == RelPage {
 			ids = append(ids, links[i].Target)
 		}
 	}
-	return r.categorize(ctx, ids, CategoryPage)
+	return ids, err
 }
 
 // withoutSession returns the messages of pages that no session leads to.

@@ -1,11 +1,9 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -17,10 +15,10 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/memory/files"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
 	"github.com/slipboxhq/slipbox/internal/search"
-	"github.com/slipboxhq/slipbox/internal/text"
 	"github.com/slipboxhq/slipbox/internal/text/unsaid"
 	"github.com/slipboxhq/slipbox/internal/wording"
 )
@@ -253,13 +251,11 @@ func renderNotes(list []memory.Note, chars int) (string, error) {
 		} else {
 			s.ID, s.Tags = &n.ID, n.Tags
 		}
-		var line bytes.Buffer
-		e := json.NewEncoder(&line)
-		e.SetEscapeHTML(false)
-		if err := e.Encode(s); err != nil {
-			return "", fault.Wrap(err, fault.Internal, "encode a result")
+		line, err := files.Line(s)
+		if err != nil {
+			return "", err
 		}
-		b.WriteString("\n" + text.EscapeTagsJSON(strings.TrimSpace(line.String())))
+		b.WriteString(line)
 	}
 	return b.String(), nil
 }
