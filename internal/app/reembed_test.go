@@ -168,3 +168,39 @@ func reembedForTalk(t *testing.T, from string) {
 	})
 	found(llm.TalkName)
 }
+
+// After an upgrade from 0.1.0 a user has collections with either embedder. One search and one context read them together, each note by
+// vectors of its own embedder, and so do collections of which one is moved.
+func TestSearchAcrossReleases(t *testing.T) {
+	t.Parallel()
+	dir := weightstest.Dir(t)
+	g := startGateway(t, func(c *Settings) { c.LLM.EncoderDir = dir })
+	said := map[string]string{"old": "我对花生过敏。", "new": "Der Zug fährt um acht."}
+	for name, embedder := range map[string]string{"old": llm.Talk2Name, "new": llm.TalkName, "published": llm.ByLanguageName} {
+		g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": name, "policy": "none", "embedder": embedder})
+		for _, content := range []string{said[name], "We sold the farm last week.", "The meeting is in room three."} {
+			if content != "" {
+				g.call(http.StatusCreated, http.MethodPost, "/v1/collections/"+name+"/notes", object{"content": name + ": " + content, "infer": false})
+			}
+		}
+	}
+	for query, want := range map[string]string{"Who is allergic to peanuts?": "old: " + said["old"], "When does the train leave?": "new: " + said["new"]} {
+		for _, mode := range []string{"vector", "hybrid"} {
+			for _, names := range [][]string{{"old", "new"}, {"new", "old"}} {
+				answer := g.call(http.StatusOK, http.MethodPost, "/v1/search", object{"collections": names, "query": query, "mode": mode, "k": 2})
+				first := answer["hits"].([]any)[0].(object)
+				name, _, _ := strings.Cut(want, ":")
+				alone := g.call(http.StatusOK, http.MethodPost, "/v1/collections/"+name+"/search", object{"query": query, "mode": "vector", "k": 1})["hits"].([]any)[0].(object)
+				if first["note"].(object)["content"] != want || mode == "vector" && first["score"] != alone["score"] || answer["degraded"] != nil {
+					t.Errorf("%s, %s of %v: %v, alone %v", query, mode, names, answer, alone["score"])
+				}
+			}
+		}
+		text := g.call(http.StatusOK, http.MethodPost, "/v1/context", object{"collections": []string{"old", "new"}, "query": query})["text"]
+		if !strings.Contains(text.(string), want) {
+			t.Errorf("the context about %q: %v", query, text)
+		}
+	}
+	g.call(http.StatusConflict, http.MethodPost, "/v1/search", object{"collections": []string{"published", "new"}, "query": "farm"})
+	g.call(http.StatusConflict, http.MethodPost, "/v1/search", object{"collections": []string{"old", "new"}, "vector": append(make([]float32, 383), 1)})
+}

@@ -18,13 +18,16 @@ const weakWeight = 0.3
 // Query is a query prepared for one view: its words as weighted postings, heaviest first, and its
 // vector rounded. It can be used any number of times and concurrently.
 type Query struct {
-	view   *View
-	words  []word
-	terms  int
-	weight float64 // of all words, also of those that no note has
-	vector *queryVector
-	held   []*storedTerms // of the layers: postings may be in a snapshot
+	view    *View
+	words   []word
+	terms   int
+	weight  float64        // of all words, also of those that no note has
+	vectors []*queryVector // none, one for all layers, or one for each
+	held    []*storedTerms // of the layers: postings may be in a snapshot
 }
+
+// vector returns the vector that the notes of a layer are compared with. The query has one.
+func (q *Query) vector(layer int) *queryVector { return q.vectors[min(layer, len(q.vectors)-1)] }
 
 // word is one distinct word of a query.
 type word struct {
@@ -33,11 +36,14 @@ type word struct {
 	count    int // of postings
 }
 
-// Query prepares words and vector, either of which may be missing. An invalid vector (wrong
-// dimensions, NaN, infinite, all zeros) is a fault on field "vector".
-func (v *View) Query(words string, vector []float32) (*Query, error) {
+// Query prepares words and vector, either of which may be missing (nil). Layers whose vectors are of several embedders have a vector each.
+// An invalid vector (wrong dimensions, NaN, infinite, all zeros) is a fault on field "vector".
+func (v *View) Query(words string, vectors ...[]float32) (*Query, error) {
 	q := &Query{view: v}
-	if vector != nil {
+	for _, vector := range vectors {
+		if vector == nil {
+			continue
+		}
 		u, err := pack(vector)
 		if err != nil {
 			return nil, err
@@ -45,7 +51,7 @@ func (v *View) Query(words string, vector []float32) (*Query, error) {
 		if len(vector) != v.dimensions {
 			return nil, wrongDimensions(len(vector), v.dimensions)
 		}
-		q.vector = newQueryVector(u)
+		q.vectors = append(q.vectors, newQueryVector(u))
 	}
 	if v.notes == 0 || words == "" {
 		return q, nil
@@ -196,14 +202,14 @@ func (v *View) newHit(r ranked) Hit {
 // Vector returns the k notes nearest to the query's vector, best first; none without a vector.
 // Notes whose vector is pending are not included.
 func (q *Query) Vector(sel *Selection, k int) []Hit {
-	if q.vector == nil || k <= 0 {
+	if len(q.vectors) == 0 || k <= 0 {
 		return nil
 	}
 	defer runtime.KeepAlive(q) // vectors may be a part of a snapshot, which the view keeps
 	best := q.startScan(sel, k).finish(func(g uint32) float64 {
 		i, row := q.view.locate(g)
 		v, _ := q.view.vectorAt(i, q.view.layers[i].slotOf(row))
-		return cosine(&q.vector.vector, &v)
+		return cosine(&q.vector(i).vector, &v)
 	}).sorted()
 	out := make([]Hit, len(best))
 	for i, r := range best {

@@ -77,7 +77,7 @@ func (s *scan) work() {
 		turns := (len(l.blocks) + blocksPerTurn - 1) / blocksPerTurn
 		for ; current < passed+turns; current = int(s.next.Add(1)) - 1 {
 			from := (current - passed) * blocksPerTurn
-			s.q.scanBlocks(l, s.sel.rowsOf(i, l), best, from, min(from+blocksPerTurn, len(l.blocks)))
+			s.q.scanBlocks(i, s.sel.rowsOf(i, l), best, from, min(from+blocksPerTurn, len(l.blocks)))
 		}
 		passed += turns
 	}
@@ -91,9 +91,10 @@ func (s *scan) work() {
 	}
 }
 
-// scanBlocks scans the selected rows of some blocks and adds them to best.
-func (q *Query) scanBlocks(l *layerView, pass bitset, best *top, from, until int) {
-	stride := len(q.vector.codes)
+// scanBlocks scans the selected rows of some blocks of a layer and adds them to best.
+func (q *Query) scanBlocks(layer int, pass bitset, best *top, from, until int) {
+	l, vector := &q.view.layers[layer], q.vector(layer)
+	stride := len(vector.codes)
 	var out [chunk]int32
 	for i := from; i < until; i++ {
 		bl := l.blocks[i]
@@ -112,16 +113,16 @@ func (q *Query) scanBlocks(l *layerView, pass bitset, best *top, from, until int
 			if n := bits.OnesCount32(asked); n == 0 {
 				continue
 			} else if dense := n >= chunk/4; dense {
-				codeDots(q.vector.codes, bl.codes[at*stride:], out[:len(rows)])
+				codeDots(vector.codes, bl.codes[at*stride:], out[:len(rows)])
 			} else {
 				for rest := asked; rest != 0; rest &= rest - 1 {
 					j := bits.TrailingZeros32(rest)
-					codeDots(q.vector.codes, bl.codes[(at+j)*stride:], out[j:j+1])
+					codeDots(vector.codes, bl.codes[(at+j)*stride:], out[j:j+1])
 				}
 			}
 			for rest := asked; rest != 0; rest &= rest - 1 {
 				j := bits.TrailingZeros32(rest)
-				if score := float64(float32(float64(out[j]) * float64(bl.factor[at+j]) * q.vector.factor)); score >= best.least {
+				if score := float64(float32(float64(out[j]) * float64(bl.factor[at+j]) * vector.factor)); score >= best.least {
 					best.push(l.base+rows[j], score)
 				}
 			}

@@ -79,7 +79,7 @@ func (q *Query) AppendSignals(out []Signals, sel *Selection, depth int) []Signal
 	}
 	// Vectors are scanned while words are counted.
 	var vectors *scan
-	if q.vector != nil {
+	if len(q.vectors) > 0 {
 		vectors = q.startScan(sel, depth)
 	}
 	if len(q.words) > 0 {
@@ -123,7 +123,7 @@ func (q *Query) signals(w *workspace, c *chain, g uint32) Signals {
 		s.Opens = c.next[g] != none
 	}
 	s.Words, s.Covered, s.Passage = q.bestPassage(i, row)
-	if q.vector != nil && c.slot[g] != none {
+	if len(q.vectors) > 0 && c.slot[g] != none {
 		s.Dense, s.Vector = true, q.exactCosine(w, c, g)
 	}
 	return s
@@ -135,7 +135,8 @@ func (q *Query) exactCosine(w *workspace, c *chain, g uint32) float64 {
 		return known
 	}
 	v, _ := q.view.vector(c, int32(g)) //nolint:gosec // rows fit
-	w.exact[g] = cosine(&q.vector.vector, &v)
+	i, _ := q.view.locate(g)
+	w.exact[g] = cosine(&q.vector(i).vector, &v)
 	w.looked = append(w.looked, g)
 	return w.exact[g]
 }

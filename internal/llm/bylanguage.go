@@ -58,6 +58,9 @@ func (b *ByLanguage) Fast() bool { return b.english.Fast() }
 // NoiseFloor returns the cosine at or below which a note does not answer a question.
 func (b *ByLanguage) NoiseFloor() float64 { return b.english.NoiseFloor() }
 
+// Scale names the encoder for English, to whose space and cosines the other one is fitted.
+func (b *ByLanguage) Scale() string { return b.english.Name() }
+
 // Close frees the weights of both encoders.
 func (b *ByLanguage) Close() error { return errors.Join(b.english.Close(), b.others.Close()) }
 

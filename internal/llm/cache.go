@@ -138,6 +138,14 @@ func (c *Cached) NoiseFloor() float64 {
 	return 0
 }
 
+// Scale returns that of the embedder.
+func (c *Cached) Scale() string {
+	if s, ok := c.Embedder.(memory.Scaled); ok {
+		return s.Scale()
+	}
+	return ""
+}
+
 // maxKeptTokens is the longest entry in tokens: queries and short notes are shorter. Tokens take
 // fifty times the memory of their words, so longer notes are not cached.
 const maxKeptTokens = 64

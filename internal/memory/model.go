@@ -193,11 +193,31 @@ type Floored interface {
 	NoiseFloor() float64 // 0: not known
 }
 
+// Scaled is implemented by an Embedder whose cosines mean what those of others of its scale mean, although their vectors have no common
+// space.
+type Scaled interface {
+	Embedder
+	Scale() string // empty: none is known
+}
+
 // Embedders finds embedders by the name a collection recorded.
 type Embedders interface {
 	Default() Embedder
 	ByName(name string) (Embedder, bool)
 	Names() []string
+}
+
+// SameScale reports whether what two embedders find can be ranked together.
+func SameScale(of Embedders, a, b string) bool {
+	scale := func(name string) string {
+		if e, ok := of.ByName(name); ok {
+			if known, ok := e.(Scaled); ok {
+				return known.Scale()
+			}
+		}
+		return ""
+	}
+	return a == b || scale(a) != "" && scale(a) == scale(b)
 }
 
 // EmbedText returns the text that is embedded for a note: content, context, keywords and tags as labeled parts in that order

@@ -17,9 +17,9 @@ const MaxUnion = 50
 // imports with ids, is what the first one says it is. A layer that several lineages share is read at the latest of
 // their bounds. Collection is the first one; At is 0, because a revision of one says nothing about the others.
 //
-// Invalid for none or more than MaxUnion. Conflict when their policies or embedders differ: how they are read, or
-// their vectors, have nothing in common.
-func Union(s tenant.Scope, views []View) (View, error) {
+// Invalid for none or more than MaxUnion. Conflict when their policies differ, or their embedders, by same: how they are read, or
+// what their vectors say, has nothing in common.
+func Union(s tenant.Scope, views []View, same func(a, b string) bool) (View, error) {
 	if len(views) == 0 || len(views) > MaxUnion {
 		return View{}, fault.InvalidField("collections", "must be between 1 and %d collections; there are %d", MaxUnion, len(views))
 	}
@@ -30,7 +30,7 @@ func Union(s tenant.Scope, views []View) (View, error) {
 			return View{}, err
 		}
 		a, b := &views[0].Collection, &views[i].Collection
-		if a.Policy != b.Policy || a.Embedder != b.Embedder || a.Dim != b.Dim {
+		if a.Policy != b.Policy || a.Dim != b.Dim || !same(a.Embedder, b.Embedder) {
 			return View{}, fault.New(fault.Conflict, "the collections %q (policy %q, embedder %q) and %q (policy %q, embedder %q) cannot be ranked together",
 				a.Name, a.Policy, a.Embedder, b.Name, b.Policy, b.Embedder)
 		}

@@ -86,7 +86,7 @@ const (
 
 // lateAboveFloor returns a late interaction on the scale of English.
 func (sr *searchRun) lateAboveFloor(late float64) float64 {
-	if lang, _ := text.Guess(sr.words); lang == text.English && !sr.second || late < foreignFrom {
+	if lang, _ := text.Guess(sr.words); lang == text.English && !sr.embedded.second || late < foreignFrom {
 		return late
 	}
 	return max(late-foreignFloor, 0) / (1 - foreignFloor)

@@ -54,11 +54,16 @@ func (sr *searchRun) entityBoosts(ctx context.Context) (map[uuid.UUID]float64, e
 // cosine.
 func (sr *searchRun) similarEntities(ctx context.Context, entities *index.Selection, phrases []string) (map[uuid.UUID]float64, error) {
 	similar := map[uuid.UUID]float64{}
-	e, ok := sr.service.embedders.ByName(sr.view.Collection.Embedder)
-	if !ok {
-		return similar, nil
+	made, err := map[string][]memory.Embedding{}, error(nil)
+	for _, name := range sr.embeddersOf() {
+		e, ok := sr.service.embedders.ByName(name)
+		if !ok {
+			return similar, nil
+		}
+		if made[name], err = memory.EmbedAll(ctx, e, sr.scope, phrases); err != nil {
+			break
+		}
 	}
-	made, err := memory.EmbedAll(ctx, e, sr.scope, phrases)
 	sr.service.outages.phrases.Report(ctx, err, slog.Any("collection", sr.view.Collection.ID))
 	if err != nil {
 		if ctx.Err() != nil {
@@ -67,8 +72,8 @@ func (sr *searchRun) similarEntities(ctx context.Context, entities *index.Select
 		sr.degraded = "the phrases of the query could not be embedded; entities raised no notes"
 		return similar, nil
 	}
-	for i := range made {
-		q, err := sr.index.Query("", made[i].Vector)
+	for i := range phrases {
+		q, err := sr.index.Query("", sr.perLayer(func(e string) []float32 { return made[e][i].Vector })...)
 		if err != nil {
 			return nil, err
 		}

@@ -38,7 +38,7 @@ func (sr *searchRun) setLate(all []*search.Candidate, measured []index.Late) {
 		l := &measured[i]
 		c.Values[search.Late], c.Values[search.LateLead], c.Values[search.LateAround] = l.Own, l.Lead, l.Around
 		switch {
-		case !sr.second || !c.Dense || l.Alike == 0:
+		case !sr.embedded.second || !c.Dense || l.Alike == 0:
 		case l.Alike < likeSecond:
 			first = append(first, c)
 		default:

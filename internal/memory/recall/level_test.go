@@ -17,7 +17,7 @@ func TestLateOfTwoEncoders(t *testing.T) {
 		floor                   = .7     // of late interaction with notes that the second has read
 	)
 	measure := func(second bool, ofFirst, ofSecond int) (first, others []*search.Candidate) {
-		sr := &searchRun{second: second}
+		sr := &searchRun{embedded: embedded{second: second}}
 		var all []*search.Candidate
 		var measured []index.Late
 		add := func(n int, alike float64, value func(x float64) float64) (out []*search.Candidate) {

@@ -176,17 +176,17 @@ func lastUtterance(messages []Message) string {
 	return ""
 }
 
-// embedText embeds a text with the embedder of the collection.
-func (r *Service) embedText(ctx context.Context, s tenant.Scope, c *memory.Collection, text string) (_ memory.Embedding, err error) {
+// embedText embeds a text with an embedder of collections whose vectors have dim dimensions.
+func (r *Service) embedText(ctx context.Context, s tenant.Scope, embedder string, dim int, text string) (_ memory.Embedding, err error) {
 	ctx, end := r.spans.start(ctx, spanEncode)
 	defer end(&err)
 	var none memory.Embedding
-	e, ok := r.embedders.ByName(c.Embedder)
+	e, ok := r.embedders.ByName(embedder)
 	if !ok {
-		return none, fault.New(fault.Misconfigured, "the embedder %q of the collection is not configured", c.Embedder)
+		return none, fault.New(fault.Misconfigured, "the embedder %q of the collection is not configured", embedder)
 	}
-	if e.Dim() != c.Dim {
-		return none, fault.New(fault.Conflict, "the embedder %q has %d dimensions, the collection has %d", c.Embedder, e.Dim(), c.Dim)
+	if e.Dim() != dim {
+		return none, fault.New(fault.Conflict, "the embedder %q has %d dimensions, the collection has %d", embedder, e.Dim(), dim)
 	}
 	embed := e.Embed
 	if q, ok := e.(memory.QueryEmbedder); ok {
@@ -197,7 +197,7 @@ func (r *Service) embedText(ctx context.Context, s tenant.Scope, c *memory.Colle
 		return none, err
 	}
 	if len(out) != 1 {
-		return none, fault.New(fault.ModelFailed, "the embedder %q returned %d vectors for one text", c.Embedder, len(out))
+		return none, fault.New(fault.ModelFailed, "the embedder %q returned %d vectors for one text", embedder, len(out))
 	}
 	return out[0], nil
 }

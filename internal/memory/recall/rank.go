@@ -35,7 +35,7 @@ func (sr *searchRun) ranker() (ranker *search.Ranker, _ error) {
 
 func (sr *searchRun) rankerConfig() search.Config {
 	if sr.usedProfile = sr.q.Profile; sr.usedProfile == search.Auto {
-		if sr.mode == Hybrid && len(sr.queryTokens) > 0 {
+		if sr.mode == Hybrid && len(sr.embedded.tokens) > 0 {
 			return search.FittedConfig(&sr.features)
 		}
 		sr.usedProfile = search.General
@@ -121,19 +121,41 @@ func (sr *searchRun) matchesAttributes(attributes map[string]any) bool {
 // embedded is a query as the encoder reads it.
 type embedded struct {
 	vector []float32
-	tokens [][]index.Token // of its texts: one, or of a dialogue its end and its last utterance
-	second bool            // the second of two encoders has read all texts
+	tokens [][]index.Token     // of its texts: one, or of a dialogue its end and its last utterance
+	second bool                // the second of two encoders has read all texts
+	others map[string]embedded // as the other embedders of a union read it, by name
+}
+
+// by returns the query as an embedder of the view reads it.
+func (e *embedded) by(embedder string) *embedded {
+	if other, ok := e.others[embedder]; ok {
+		return &other
+	}
+	return e
 }
 
 // embedQuery embeds the query. It returns nothing if words alone answer.
 func (sr *searchRun) embedQuery(ctx context.Context) (embedded, error) {
+	embedders := sr.embeddersOf()
 	if sr.q.Vector != nil {
+		if len(embedders) > 1 {
+			return embedded{}, fault.New(fault.Conflict, "a vector is of one embedder, and the collections have %s: send a query", strings.Join(embedders, ", "))
+		}
 		return embedded{vector: sr.q.Vector}, nil
 	}
 	if sr.mode == Lexical && sr.q.Rerank != RerankModel || sr.index != nil && sr.index.Len() == 0 {
 		return embedded{}, nil
 	}
-	made, err := sr.embedWords(ctx)
+	made, err := sr.embedWords(ctx, embedders[0])
+	for _, name := range embedders[1:] {
+		if err != nil {
+			break
+		}
+		if made.others == nil {
+			made.others = map[string]embedded{}
+		}
+		made.others[name], err = sr.embedWords(ctx, name)
+	}
 	sr.service.outages.embed.Report(ctx, err, slog.Any("collection", sr.view.Collection.ID))
 	if err == nil || sr.mode == Vector || ctx.Err() != nil {
 		return made, err
@@ -145,10 +167,10 @@ func (sr *searchRun) embedQuery(ctx context.Context) (embedded, error) {
 
 // embedWords embeds the words of the query. A dialogue has the mean of two vectors: that of its end, which says
 // what it is about, and that of its last utterance, which says what is asked. It has the tokens of both.
-func (sr *searchRun) embedWords(ctx context.Context) (embedded, error) {
+func (sr *searchRun) embedWords(ctx context.Context, embedder string) (embedded, error) {
 	out := embedded{second: true}
 	add := func(s string) error {
-		made, err := sr.service.embedText(ctx, sr.scope, &sr.view.Collection, s)
+		made, err := sr.service.embedText(ctx, sr.scope, embedder, sr.view.Collection.Dim, s)
 		if err != nil {
 			return err
 		}
@@ -178,9 +200,32 @@ func (sr *searchRun) embedWords(ctx context.Context) (embedded, error) {
 
 // late returns the late interaction of the query with notes: of a dialogue, the mean of its texts'.
 func (sr *searchRun) late(notes []index.Signals) []index.Late {
+	if len(sr.embedded.others) == 0 {
+		return sr.lateBy(&sr.embedded, notes)
+	}
+	places, out := map[string][]int{}, make([]index.Late, len(notes))
+	for i := range notes {
+		hit, _, _ := sr.index.Record(notes[i].Note)
+		name := sr.embedderOf(hit.Layer)
+		places[name] = append(places[name], i)
+	}
+	for name, at := range places {
+		some := make([]index.Signals, len(at))
+		for j, i := range at {
+			some[j] = notes[i]
+		}
+		for j, l := range sr.lateBy(sr.embedded.by(name), some) {
+			out[at[j]] = l
+		}
+	}
+	return out
+}
+
+// lateBy is late of notes that one embedder has read.
+func (sr *searchRun) lateBy(query *embedded, notes []index.Signals) []index.Late {
 	out := make([]index.Late, len(notes))
-	for _, tokens := range sr.queryTokens {
-		n := float64(len(sr.queryTokens))
+	for _, tokens := range query.tokens {
+		n := float64(len(query.tokens))
 		for i, l := range sr.indexQuery.Late(tokens, notes) {
 			out[i].Own += l.Own / n
 			out[i].Lead += l.Lead / n
@@ -228,7 +273,7 @@ func (sr *searchRun) candidates(selected *index.Selection, ranker *search.Ranker
 	out := sr.toCandidates(s.candidates[:0], found)
 	s.signals, s.candidates = found, out
 	markNearest(out, depth)
-	if len(sr.queryTokens) == 0 || sr.mode == Lexical || !usesLate(ranker) {
+	if len(sr.embedded.tokens) == 0 || sr.mode == Lexical || !usesLate(ranker) {
 		return foundNotes{out, found}
 	}
 	best := ranker.Best(out, o, search.LateDepth)

@@ -35,10 +35,9 @@ type searchRun struct {
 	index   *index.View // nil: the store answers
 
 	// The query, as the index takes it.
-	indexQuery  *index.Query
-	queryTokens [][]index.Token // by text; see embedded
-	second      bool            // the second of two encoders has read the query
-	levels      []level         // of late interaction with notes that the other encoder has read; nil: as measured
+	indexQuery *index.Query
+	embedded   embedded
+	levels     []level // of late interaction with notes that the other encoder has read; nil: as measured
 
 	// What the query says of time and attributes, and what the profile does with it.
 	times           []when.Range          // that the query names
@@ -176,18 +175,17 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 	if err := sr.q.Batch.charge(&sr.q, sr.index.Len()); err != nil {
 		return nil, err
 	}
-	made, err := sr.embedQuery(ctx)
-	if err != nil {
+	var err error
+	if sr.embedded, err = sr.embedQuery(ctx); err != nil {
 		return nil, err
 	}
-	sr.queryTokens, sr.second = made.tokens, made.second
 	leave, err := sr.service.turns.Enter(ctx, sr.scope.Tenant(), sr.class())
 	if err != nil {
 		return nil, err
 	}
 	leave = sync.OnceFunc(leave)
 	defer leave()
-	if err := sr.prepare(made.vector); err != nil {
+	if err := sr.prepare(); err != nil {
 		return nil, err
 	}
 	sr.readHints()
@@ -237,12 +235,12 @@ func (sr *searchRun) run(ctx context.Context) ([]search.Hit, error) {
 
 // prepare reads the query as the index takes it. Parts of words count by words alone, and where no note has a word of the query: the
 // vector of one word says little of the compounds that it is a part of.
-func (sr *searchRun) prepare(vector []float32) (err error) {
+func (sr *searchRun) prepare() (err error) {
 	words := sr.words
 	if sr.mode == Vector {
 		words = ""
 	}
-	if sr.indexQuery, err = sr.index.Query(words, vector); err != nil {
+	if sr.indexQuery, err = sr.index.Query(words, sr.perLayer(func(e string) []float32 { return sr.embedded.by(e).vector })...); err != nil {
 		return err
 	}
 	sr.unmatched = sr.indexQuery.Terms() > 0 && !sr.indexQuery.Matches()

@@ -38,7 +38,36 @@ func (r *Service) OpenAll(ctx context.Context, s tenant.Scope, refs []string, at
 			views = append(views, v)
 		}
 	}
-	return memory.Union(s, views)
+	return memory.Union(s, views, func(a, b string) bool { return memory.SameScale(r.embedders, a, b) })
+}
+
+// embedderOf returns the embedder of the vectors of the view's i-th layer.
+func (sr *searchRun) embedderOf(i int) string {
+	of, _ := sr.view.Origin(i)
+	return of.Collection.Embedder
+}
+
+// embeddersOf returns the embedders of the view: several, if collections of a union have others on the same scale.
+func (sr *searchRun) embeddersOf() []string {
+	out := []string{sr.view.Collection.Embedder}
+	for i := range sr.view.Of {
+		if name := sr.view.Of[i].Collection.Embedder; !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// perLayer returns a vector for all layers of the view, or for each that of its embedder.
+func (sr *searchRun) perLayer(vector func(embedder string) []float32) [][]float32 {
+	if len(sr.embeddersOf()) == 1 {
+		return [][]float32{vector(sr.view.Collection.Embedder)}
+	}
+	out := make([][]float32, len(sr.view.Layers))
+	for i := range out {
+		out[i] = vector(sr.embedderOf(i))
+	}
+	return out
 }
 
 // group is versions that are read through one view of one collection.

@@ -2365,7 +2365,7 @@ export interface paths {
          * Search several collections
          * @description As the search of one collection, over up to 50 (`collections`), or over all that the key reaches and that have
          *     these ids of an application (`external`). They are ranked together as if they were one: how rare a word is
-         *     follows from all of them. They need the same policy and embedder (409). A note that several of them have, such as
+         *     follows from all of them. They need the same policy, and embedders that compare (409). A note that several of them have, such as
          *     a fork or a copy, is one hit, as the first of them has it. A collection that the key does not reach is 404.
          */
         post: operations["searchAll"];
