@@ -485,14 +485,15 @@ func (f *Service) Search(ctx context.Context, s tenant.Scope, v memory.View, que
 
 // Render renders matches as JSON objects, one on a line, so that the text of a file cannot pass for another result.
 func Render(head string, list []Match) (string, error) {
+	lines := []string{head}
 	for _, m := range list {
 		line, err := Line(m)
 		if err != nil {
 			return "", err
 		}
-		head += line
+		lines = append(lines, line)
 	}
-	return head, nil
+	return strings.Join(lines, ""), nil
 }
 
 // Line renders one result.
