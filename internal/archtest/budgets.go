@@ -25,7 +25,7 @@ func Budgets() map[string]int {
 		"internal/memory/recall":                    6871,
 		"internal/memory/recall/contexts":           1526,
 		"internal/memory/graph":                     250,
-		"internal/memory/files":                     1499,
+		"internal/memory/files":                     1500,
 		"internal/memory/policy":                    1478,
 		"internal/memory/policy/amem":               913,
 		"internal/memory/policy/mem0":               4610,
