@@ -1,6 +1,7 @@
 package app
 
 import (
+	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
@@ -371,6 +372,10 @@ func TestDeletedBehindEveryDoor(t *testing.T) {
 		}
 		if z.owner == "" {
 			z.stop()
+			// A row that SQLite has moved to another page may leave a copy in a gap of the first (decision 0133).
+			db := must.Get(sql.Open("sqlite", filepath.Join(z.data, "slipbox.db")))(t)
+			must.Get(db.ExecContext(t.Context(), "VACUUM"))(t)
+			must.Do(t, db.Close())
 		}
 		for _, word := range []string{"axolotl", "quokka"} {
 			for _, place := range z.bytesOf(word) {
