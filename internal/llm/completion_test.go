@@ -625,7 +625,7 @@ func TestConcurrencyIsBounded(t *testing.T) {
 	f := setup(t)
 	f.cfg.MaxConcurrent = 2
 	m := f.model(t)
-	f.srv.Always("analyze", llmtest.Slow(10*time.Millisecond, llmtest.JSON(goodAnalysis)))
+	f.srv.Always("analyze", llmtest.Slow(500*time.Millisecond, llmtest.JSON(goodAnalysis)))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() { mustAsk(t, m, f.scope, analyzeCall()) })
