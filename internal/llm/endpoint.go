@@ -127,12 +127,12 @@ func (e *endpoint) why() string {
 	return ""
 }
 
-// cause returns the last failure for logs.
-func (e *endpoint) cause() error {
+// cause returns the last failure for logs; empty: there was none.
+func (e *endpoint) cause() string {
 	if last := e.outage.Load(); last != nil {
-		return last.Err
+		return last.Err.Error()
 	}
-	return nil
+	return ""
 }
 
 // paused returns what callers get while the breaker is open. What the operator has to change is not over with its pause.
@@ -283,7 +283,7 @@ func (e *endpoint) run(ctx context.Context, s tenant.Scope, request func(context
 	case errors.Is(err, memory.ErrPaused):
 		code, wait := e.paused()
 		return reached, &fault.Error{
-			Code: code, RetryAfter: wait, Err: fmt.Errorf("%s: %w: %s", e.name, err, fmt.Sprint(e.cause())),
+			Code: code, RetryAfter: wait, Err: fmt.Errorf("%s: %w: %s", e.name, err, e.cause()),
 			Message: fmt.Sprintf("%s keeps failing and is not asked for now%s", e.label, e.why()),
 		}
 	default: // the caller left while waiting for its turn

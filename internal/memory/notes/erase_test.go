@@ -106,10 +106,13 @@ func (d *fixture) graph(c memory.Collection, n int) {
 	}))(d.t)
 }
 
+// allPolicies are the names of all policies.
+var allPolicies = []string{memory.PolicyNone, memory.PolicyAMEM, "mem0", "mem0g", "memorybank", "memoryos", "layered", memory.PolicyMemGPT}
+
 // TestEraseReads: an erasure reads the log once, from where the note began.
 func TestEraseReads(t *testing.T) {
 	t.Parallel()
-	for _, policy := range []string{memory.PolicyNone, memory.PolicyAMEM, "mem0", "mem0g", "memorybank", "memoryos", "layered", memory.PolicyMemGPT} {
+	for _, policy := range allPolicies {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			d := open(t)
@@ -132,7 +135,7 @@ func TestEraseReads(t *testing.T) {
 // TestDeleteReads: the deletion of a note reads no more in a larger collection of notes.
 func TestDeleteReads(t *testing.T) {
 	t.Parallel()
-	for _, policy := range []string{memory.PolicyNone, memory.PolicyAMEM, "mem0", "mem0g", "memorybank", "memoryos", "layered", memory.PolicyMemGPT} {
+	for _, policy := range allPolicies {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			d := open(t)
