@@ -20,7 +20,7 @@ func TestAgents(t *testing.T) {
 	_, admin := s.tenant(t, "acme")
 	_, stranger := s.tenant(t, "other")
 	ada := want[wire.Agent](t, s, http.StatusCreated, admin, http.MethodPost, agentsPath, `{"name":"ada","display_name":"Ада 李明"}`)
-	if ada.Name != "ada" || valueOr(ada.DisplayName, "") != "Ада 李明" || !ada.CreatedAt.Equal(s.clock()) {
+	if ada.Name != "ada" || valueOr(ada.DisplayName, "") != "Ада 李明" || !ada.CreatedAt.Equal(s.Now()) {
 		t.Errorf("created %+v", ada)
 	}
 	s.refused(t, fault.Exists, admin, http.MethodPost, agentsPath, `{"name":"ada"}`)

@@ -102,19 +102,19 @@ func withAccess(t *testing.T) func(*apptest.System, *api.Deps, *api.Config) {
 			}
 		}
 		secret := []byte("a secret of the installation, as long as it needs to be")
-		creds, err := auth.New(auth.Deps{Keys: b.Store, SigningKeys: b.Store, Grants: b.Store, Directory: b.Store, Agents: b.Store, Clock: b.Clock, Logger: d.Log}, auth.Config{Secret: secret})
+		creds, err := auth.New(auth.Deps{Keys: b.Store, SigningKeys: b.Store, Grants: b.Store, Directory: b.Store, Agents: b.Store, Clock: b.Now, Logger: d.Log}, auth.Config{Secret: secret})
 		must(err)
-		ledger, err := auth.NewTenantLedger(b.Store, b.Clock)
+		ledger, err := auth.NewTenantLedger(b.Store, b.Now)
 		must(err)
 		agents, err := tenant.NewAgents(tenant.AgentsDeps{Store: b.Store, Keys: creds.Keys, Audit: ledger, OnChange: creds.Forget})
 		must(err)
-		tenants, err := tenant.NewService(tenant.ServiceDeps{Admin: b.Store, Directory: b.Store, Audit: ledger, Clock: b.Clock, Logger: d.Log, OnChange: creds.Forget})
+		tenants, err := tenant.NewService(tenant.ServiceDeps{Admin: b.Store, Directory: b.Store, Audit: ledger, Clock: b.Now, Logger: d.Log, OnChange: creds.Forget})
 		must(err)
 		d.Access = &api.Access{Tokens: creds.Tokens, Keys: creds.Keys, Grants: creds.Grants, Agents: agents, Tenants: tenants, Usage: b.Store, Audit: b.Store}
 		d.Auth = bothAuth{b, creds.Authenticator}
 		d.Console, err = apptest.Console()
 		must(err)
-		d.OAuth, err = oauth.New(oauth.Deps{Log: d.Log, Auth: bothAuth{b, creds.Authenticator}, Grants: creds.Grants, Secret: secret, PublicURL: "http://127.0.0.1", Now: b.Clock})
+		d.OAuth, err = oauth.New(oauth.Deps{Log: d.Log, Auth: bothAuth{b, creds.Authenticator}, Grants: creds.Grants, Secret: secret, PublicURL: "http://127.0.0.1", Now: b.Now})
 		must(err)
 	}
 }

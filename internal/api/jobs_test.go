@@ -45,7 +45,7 @@ func TestPendingNoteShowsItsError(t *testing.T) {
 	}
 	waits := b.Call(t, "one", "GET", job, "").Want(http.StatusOK)
 	next, err := time.Parse(time.RFC3339, waits.Text("next_try_at"))
-	if pause := next.Sub(b.Clock()); err != nil || pause <= 0 || pause > 30*time.Second {
+	if pause := next.Sub(b.Now()); err != nil || pause <= 0 || pause > 30*time.Second {
 		t.Errorf("the next try is at %q, in %v", waits.Text("next_try_at"), pause)
 	}
 	if waits.Text("state") != "queued" || waits.Number("attempts") != 3 || waits.Text("error") == "" || waits.Text("note") != id {
@@ -103,7 +103,7 @@ func TestJobs(t *testing.T) {
 
 	b.Note(t, "one", c, "slow")
 	scope, id := b.Scopes["one"].Scope, uuid.MustParse(b.Call(t, "one", "GET", c, "").Want(http.StatusOK).Text("id"))
-	held, err := b.Store.ClaimJobs(t.Context(), scope, id, memory.StagePrepare, uuid.New(), b.Clock().Add(time.Minute), 1)
+	held, err := b.Store.ClaimJobs(t.Context(), scope, id, memory.StagePrepare, uuid.New(), b.Now().Add(time.Minute), 1)
 	if err != nil || len(held) != 1 {
 		t.Fatal(held, err)
 	}

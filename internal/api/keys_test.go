@@ -164,7 +164,7 @@ func TestRotateOverHTTP(t *testing.T) {
 		want[wire.CollectionList](t, s, http.StatusOK, k, http.MethodGet, probe, "")
 	}
 	s.refused(t, fault.Conflict, admin, http.MethodPost, rotate, "")
-	s.pass(time.Minute)
+	s.Pass(time.Minute)
 	s.refused(t, fault.Unauthenticated, old.Key, http.MethodGet, probe, "")
 	want[wire.CollectionList](t, s, http.StatusOK, next.Key, http.MethodGet, probe, "")
 	atOnce := want[wire.APIKeyCreated](t, s, http.StatusCreated, admin, http.MethodPost, keysPath+"/"+next.ID+"/rotate", `{"overlap_seconds":0}`)
@@ -256,7 +256,7 @@ func TestListKeysPagesOverHTTP(t *testing.T) {
 			t.Errorf("%s: %v", name, p)
 		}
 	}
-	s.pass(24*time.Hour + 2*time.Second)
+	s.Pass(24*time.Hour + 2*time.Second)
 	s.refused(t, fault.Invalid, admin, http.MethodGet, keysPath+"?cursor="+cursor, "")
 }
 

@@ -29,7 +29,7 @@ import (
 func limited(perMinute int64) func(*site, *Deps) {
 	return func(s *site, d *Deps) {
 		d.Limits.RequestsPerMinute = perMinute
-		l, err := tenant.NewLimiter(s.clock, tenant.RateConfig{})
+		l, err := tenant.NewLimiter(s.Now, tenant.RateConfig{})
 		if err != nil {
 			panic(err)
 		}
@@ -79,7 +79,7 @@ func TestLimitPerTenant(t *testing.T) {
 		want[wire.Health](t, s, http.StatusOK, "", http.MethodGet, "/healthz", "")
 	}
 	// After the time in Retry-After one more request is allowed.
-	s.pass(20 * time.Second)
+	s.Pass(20 * time.Second)
 	want[wire.CollectionList](t, s, http.StatusOK, key, http.MethodGet, probe, "")
 	s.refused(t, fault.RateLimited, key, http.MethodGet, probe, "")
 	// The tenant's own limit replaces the gateway's at once.
@@ -87,7 +87,7 @@ func TestLimitPerTenant(t *testing.T) {
 	if a := s.send(t, key, http.MethodGet, probe, ""); a.Code != http.StatusOK && a.Header().Get("Ratelimit-Limit") != "6000" {
 		t.Errorf("%d %v", a.Code, a.Header())
 	}
-	s.pass(time.Second)
+	s.Pass(time.Second)
 	if a := s.send(t, key, http.MethodGet, probe, ""); a.Code != http.StatusOK || a.Header().Get("Ratelimit-Limit") != "6000" {
 		t.Errorf("%d %v", a.Code, a.Header())
 	}
@@ -99,7 +99,7 @@ func TestLimitPerSecond(t *testing.T) {
 	s := newSite(t, func(s *site, d *Deps) {
 		limited(100)(s, d)
 		d.Limits.RequestsPerSecond = 2
-		l, err := tenant.NewLimiter(s.clock, tenant.RateConfig{Window: time.Second})
+		l, err := tenant.NewLimiter(s.Now, tenant.RateConfig{Window: time.Second})
 		if err != nil {
 			panic(err)
 		}
@@ -122,7 +122,7 @@ func TestLimitPerSecond(t *testing.T) {
 	if valueOr(u.Limits.RequestsPerSecond, 0) != 2 || valueOr(u.Limits.RequestsPerMinute, 0) != 100 || u.QueuedJobs == nil {
 		t.Errorf("limits in force %s", mustJSON(t, u))
 	}
-	s.pass(time.Second)
+	s.Pass(time.Second)
 	want[wire.CollectionList](t, s, http.StatusOK, key, http.MethodGet, probe, "")
 	want[wire.Tenant](t, s, http.StatusOK, s.operator, http.MethodPatch, tenantsPath+"/acme", `{"limits":{"requests_per_second":50}}`)
 	for range 10 {
@@ -179,7 +179,7 @@ func TestRequestsAreRecordedAndTraced(t *testing.T) {
 	must.Do(t, s.mountAll(map[string]handler{
 		"listReviews": func(c *gin.Context) error {
 			inside = trace.SpanContextFromContext(c.Request.Context())
-			s.pass(250 * time.Millisecond)
+			s.Pass(250 * time.Millisecond)
 			return fault.Wrap(errors.New("broken"), fault.Unavailable, "not now")
 		},
 		"getReview": func(*gin.Context) error { panic(http.ErrAbortHandler) },

@@ -472,7 +472,7 @@ func TestMCPReadsThePast(t *testing.T) {
 	path := b.Collection(t, "one", "space")
 	id := b.Call(t, "one", "POST", path+"/notes", `{"content":"first ferry","infer":false}`).Text("note.id")
 	b.Call(t, "one", "POST", path+"/snapshots", `{"name":"before the trip"}`).Want(http.StatusCreated)
-	then := b.Clock().UTC().Format(time.RFC3339)
+	then := b.Now().UTC().Format(time.RFC3339)
 	b.Pass(time.Hour)
 	b.Call(t, "one", "PATCH", path+"/notes/"+id, `{"content":"second ferry"}`).Want(http.StatusOK)
 	for _, asOf := range []any{1, "1", "before the trip", then} {

@@ -703,7 +703,7 @@ func TestMem0RateLimit(t *testing.T) {
 	var limiter *tenant.Limiter
 	b := apptest.New(t, func(b *apptest.System, d *api.Deps, _ *api.Config) {
 		var err error
-		if limiter, err = tenant.NewLimiter(b.Clock, tenant.RateConfig{}); err != nil {
+		if limiter, err = tenant.NewLimiter(b.Now, tenant.RateConfig{}); err != nil {
 			t.Fatal(err)
 		}
 		d.Limiter = limiter

@@ -50,7 +50,7 @@ func newRanked(t *testing.T, always bool) *ranked {
 	t.Cleanup(server.Close)
 	embedders := must.Get(llm.NewRegistry(llm.Deps{}, llm.Config{EmbedProvider: llm.EmbedHash}))(t)
 	r.service = must.Get(recall.New(recall.Deps{
-		Store: r.Store, Embedders: embedders, Policies: r.Policies, Clock: r.Clock,
+		Store: r.Store, Embedders: embedders, Policies: r.Policies, Clock: r.Now,
 		Reranker: llm.NewReranker(llm.Deps{Clock: time.Now}, llm.Config{RerankURL: server.URL, RerankModel: "m"}),
 	}, recall.Config{RerankAlways: always}))(t)
 	return r

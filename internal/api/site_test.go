@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +27,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/clock"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
@@ -37,25 +37,11 @@ const siteSecret = "a secret of thirty-two bytes, or more"
 // site is the API with the real services over the embedded store, with its own clock.
 type site struct {
 	*Server
+	*clock.Clock
 	store    store.Store
 	auth     *auth.Service
 	log      *commandtest.Buffer
 	operator string // a platform key
-
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (s *site) clock() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now
-}
-
-func (s *site) pass(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now = s.now.Add(d)
 }
 
 func need[T any](v T, err error) func(*testing.T) T {
@@ -70,20 +56,20 @@ func need[T any](v T, err error) func(*testing.T) T {
 
 func newSite(t *testing.T, change func(*site, *Deps)) *site {
 	t.Helper()
-	s := &site{log: &commandtest.Buffer{}, now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
+	s := &site{log: &commandtest.Buffer{}, Clock: clock.New(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))}
 	log := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	s.store = enginetest.Open(t, s.clock, log)
+	s.store = enginetest.Open(t, s.Now, log)
 	s.auth = need(auth.New(auth.Deps{
-		Keys: s.store, SigningKeys: s.store, Grants: s.store, Directory: s.store, Agents: s.store, Clock: s.clock, Logger: slog.New(slog.NewJSONHandler(s.log, nil)),
+		Keys: s.store, SigningKeys: s.store, Grants: s.store, Directory: s.store, Agents: s.store, Clock: s.Now, Logger: slog.New(slog.NewJSONHandler(s.log, nil)),
 	}, auth.Config{Secret: []byte(siteSecret)}))(t)
-	ledger := need(auth.NewTenantLedger(s.store, s.clock))(t)
+	ledger := need(auth.NewTenantLedger(s.store, s.Now))(t)
 	deps := Deps{
-		Log: log, Auth: s.auth.Authenticator, Now: s.clock,
+		Log: log, Auth: s.auth.Authenticator, Now: s.Now,
 		Access: &Access{
 			Tokens: s.auth.Tokens, Keys: s.auth.Keys, Grants: s.auth.Grants, Usage: s.store, Audit: s.store,
 			Agents: need(tenant.NewAgents(tenant.AgentsDeps{Store: s.store, Keys: s.auth.Keys, Audit: ledger, OnChange: s.auth.Forget}))(t),
 			Tenants: need(tenant.NewService(tenant.ServiceDeps{
-				Admin: s.store, Directory: s.store, Audit: ledger, Clock: s.clock, Logger: log, OnChange: s.auth.Forget,
+				Admin: s.store, Directory: s.store, Audit: ledger, Clock: s.Now, Logger: log, OnChange: s.auth.Forget,
 			}))(t),
 		},
 	}
@@ -99,13 +85,13 @@ func newSite(t *testing.T, change func(*site, *Deps)) *site {
 // mountMemory serves enough of collections and notes to test who reaches what.
 func (s *site) mountMemory(t *testing.T) {
 	t.Helper()
-	embedders := need(llm.NewRegistry(llm.Deps{Log: slog.New(slog.DiscardHandler), Clock: s.clock}, llm.Config{EmbedProvider: llm.EmbedHash}))(t)
+	embedders := need(llm.NewRegistry(llm.Deps{Log: slog.New(slog.DiscardHandler), Clock: s.Now}, llm.Config{EmbedProvider: llm.EmbedHash}))(t)
 	h := &core{Server: s.Server, waiting: newGate(1), following: newGate(1), Core: Core{
 		Collections: need(notes.NewCollections(notes.CollectionsDeps{
-			Store: s.store, Agents: s.store, Embedders: embedders, Policies: memory.NewPolicySet(policy.NewNone()), Clock: s.clock,
+			Store: s.store, Agents: s.store, Embedders: embedders, Policies: memory.NewPolicySet(policy.NewNone()), Clock: s.Now,
 		}))(t),
-		Notes:  need(notes.New(notes.Deps{Store: s.store, Embedders: embedders, Clock: s.clock}, notes.Config{}))(t),
-		Recall: need(recall.New(recall.Deps{Store: s.store, Embedders: embedders, Clock: s.clock}, recall.Config{}))(t),
+		Notes:  need(notes.New(notes.Deps{Store: s.store, Embedders: embedders, Clock: s.Now}, notes.Config{}))(t),
+		Recall: need(recall.New(recall.Deps{Store: s.store, Embedders: embedders, Clock: s.Now}, recall.Config{}))(t),
 		Jobs:   s.store,
 	}}
 	must.Do(t, s.mountAll(map[string]handler{

@@ -20,7 +20,7 @@ func TestTenants(t *testing.T) {
 	s := newSite(t, nil)
 	op := s.operator
 	x := want[wire.Tenant](t, s, http.StatusCreated, op, http.MethodPost, tenantsPath, `{"name":"acme","limits":{"notes":10,"forks":0}}`)
-	if x.State != "active" || valueOr(x.Limits.Notes, 0) != 10 || x.Limits.Forks != nil || !x.CreatedAt.Equal(s.clock()) {
+	if x.State != "active" || valueOr(x.Limits.Notes, 0) != 10 || x.Limits.Forks != nil || !x.CreatedAt.Equal(s.Now()) {
 		t.Errorf("created %+v", x)
 	}
 	s.refused(t, fault.Exists, op, http.MethodPost, tenantsPath, `{"name":"acme"}`)

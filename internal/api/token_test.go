@@ -130,7 +130,7 @@ func TestJWKSIsPublicAndVerifies(t *testing.T) {
 			t.Errorf("kid %v", tok.Header["kid"])
 		}
 		return ed25519.PublicKey(public), nil
-	}, jwt.WithValidMethods([]string{"EdDSA"}), jwt.WithTimeFunc(s.clock))
+	}, jwt.WithValidMethods([]string{"EdDSA"}), jwt.WithTimeFunc(s.Now))
 	if err != nil {
 		t.Error(err)
 	}

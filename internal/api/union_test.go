@@ -90,7 +90,7 @@ func TestSeveralAtATime(t *testing.T) {
 		b.Pass(time.Minute)
 	}
 	b.Call(t, "one", "POST", "/v1/collections/march/clone", `{"name":"fork"}`).Want(http.StatusCreated)
-	then := b.Clock().UTC().Format(time.RFC3339Nano)
+	then := b.Now().UTC().Format(time.RFC3339Nano)
 	b.Pass(time.Minute)
 	b.Collection(t, "one", "may")
 	for _, name := range []string{"march", "april", "may", "fork"} {

@@ -56,12 +56,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/clock"
 )
 
 // System is the API with the real services over its own store. Jobs run when a test runs them, or
 // while a request waits for them.
 type System struct {
 	*api.Server
+	*clock.Clock
 	Store   store.Store
 	Engine  *engine.Engine
 	Agents  *agent.Service
@@ -77,9 +79,6 @@ type System struct {
 	Scopes   map[string]auth.Principal // by credential
 
 	Events []func() // what happens while a collection is followed
-
-	mu  sync.Mutex
-	now time.Time
 }
 
 // Model is the analyst by rules. A test can make it fail, or answer in its place.
@@ -146,20 +145,6 @@ func (b *System) Authenticate(_ context.Context, credential string) (auth.Princi
 	return p, nil
 }
 
-// Clock returns the time, which Pass moves.
-func (b *System) Clock() time.Time {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.now
-}
-
-// Pass moves the clock.
-func (b *System) Pass(d time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.now = b.now.Add(d)
-}
-
 // New creates two tenants, "one" and "two". The credential "one" has all permissions in the first, "ada" and "bob" are its agents,
 // "reader" may only read, "writer" may only write notes. A test may change what the API is built of.
 func New(t *testing.T, change ...func(*System, *api.Deps, *api.Config)) *System {
@@ -189,16 +174,16 @@ func (unusedTenant) TenantUsage(context.Context, uuid.UUID) (tenant.Usage, error
 
 func build(t *testing.T, models chat.Models, change ...func(*System, *api.Deps, *api.Config)) *System {
 	t.Helper()
-	b := &System{Scopes: map[string]auth.Principal{}, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
+	b := &System{Scopes: map[string]auth.Principal{}, Clock: clock.New(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	written := enginetest.Open(t, b.Clock, nil)
+	written := enginetest.Open(t, b.Now, nil)
 	var retiring *notes.Service
-	plans := store.PlanCollections(store.RetireExpired(written, b.Clock, func(ctx context.Context, s tenant.Scope, collection uuid.UUID) error {
+	plans := store.PlanCollections(store.RetireExpired(written, b.Now, func(ctx context.Context, s tenant.Scope, collection uuid.UUID) error {
 		return retiring.RetireExpired(ctx, grant.Job(s.Tenant(), uuid.Nil), collection)
 	}))
 	b.Store = plans
@@ -227,18 +212,18 @@ func build(t *testing.T, models chat.Models, change ...func(*System, *api.Deps, 
 	must(err)
 	judge, err := policy.NewJudge()
 	must(err)
-	found, err := recall.New(recall.Deps{Store: b.Store, Embedders: embedders, Model: b.Model, Judge: judge, Policies: policies, Clock: b.Clock, Log: log}, recall.Config{MinRevisionWait: time.Millisecond})
+	found, err := recall.New(recall.Deps{Store: b.Store, Embedders: embedders, Model: b.Model, Judge: judge, Policies: policies, Clock: b.Now, Log: log}, recall.Config{MinRevisionWait: time.Millisecond})
 	must(err)
-	retiring, err = notes.New(notes.Deps{Store: written, Embedders: embedders, Policies: policies, Clock: b.Clock, Log: log}, notes.Config{})
+	retiring, err = notes.New(notes.Deps{Store: written, Embedders: embedders, Policies: policies, Clock: b.Now, Log: log}, notes.Config{})
 	must(err)
-	service, err := notes.New(notes.Deps{Store: b.Store, Embedders: embedders, Policies: policies, Clock: b.Clock, Log: log}, notes.Config{})
+	service, err := notes.New(notes.Deps{Store: b.Store, Embedders: embedders, Policies: policies, Clock: b.Now, Log: log}, notes.Config{})
 	must(err)
-	collections, err := notes.NewCollections(notes.CollectionsDeps{Store: b.Store, Plans: plans, Agents: b.Store, Embedders: embedders, Policies: policies, Clock: b.Clock})
+	collections, err := notes.NewCollections(notes.CollectionsDeps{Store: b.Store, Plans: plans, Agents: b.Store, Embedders: embedders, Policies: policies, Clock: b.Now})
 	must(err)
-	quotas, err := tenant.NewQuotas(b.Store, unusedTenant{}, b.Clock, tenant.QuotaConfig{Defaults: tenant.Limits{ParseSecondsPerHour: 120}})
+	quotas, err := tenant.NewQuotas(b.Store, unusedTenant{}, b.Now, tenant.QuotaConfig{Defaults: tenant.Limits{ParseSecondsPerHour: 120}})
 	must(err)
 	b.Files, err = files.New(files.Deps{
-		Store: b.Store, Notes: service, Collections: collections, Recall: found, Clock: b.Clock,
+		Store: b.Store, Notes: service, Collections: collections, Recall: found, Clock: b.Now,
 		Parse: func(_ context.Context, m parser.Media, data []byte, l parser.Limits) ([]string, error) {
 			b.Pass(b.Parses)
 			if b.Parsing != nil {
@@ -249,12 +234,12 @@ func build(t *testing.T, models chat.Models, change ...func(*System, *api.Deps, 
 		Quota: quotas,
 	}, files.Config{})
 	must(err)
-	b.Clone, err = clone.New(clone.Deps{Store: b.Store, Agents: b.Store, Policies: policies, Clock: b.Clock}, clone.Config{})
+	b.Clone, err = clone.New(clone.Deps{Store: b.Store, Agents: b.Store, Policies: policies, Clock: b.Now}, clone.Config{})
 	must(err)
-	banks, err := bank.New(bank.Deps{Store: b.Store, Notes: service, Collections: collections, Clock: b.Clock})
+	banks, err := bank.New(bank.Deps{Store: b.Store, Notes: service, Collections: collections, Clock: b.Now})
 	must(err)
 	b.Engine, err = engine.New(engine.Deps{
-		Store: b.Store, Policies: policies, Model: b.Model, Embedders: embedders, Nearest: found, Index: found, Clock: b.Clock, Log: log,
+		Store: b.Store, Policies: policies, Model: b.Model, Embedders: embedders, Nearest: found, Index: found, Clock: b.Now, Log: log,
 	}, engine.Config{})
 	must(err)
 	sealer, err := seal.New([]byte("a wrapping key of this test system"), hooks.Purpose)
@@ -266,23 +251,23 @@ func build(t *testing.T, models chat.Models, change ...func(*System, *api.Deps, 
 	ownTools, err := tools.New(tools.Deps{Store: b.Store, Policies: policies})
 	must(err)
 	b.Recall, b.Policies = found, policies
-	b.Agents, err = agent.New(agent.Deps{Store: b.Store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.Files, Tools: ownTools, Policies: policies, Models: b.Engine, Clock: b.Clock}, agent.Config{})
+	b.Agents, err = agent.New(agent.Deps{Store: b.Store, Notes: service, Blocks: notes.NewBlocks(service), Recall: found, Files: b.Files, Tools: ownTools, Policies: policies, Models: b.Engine, Clock: b.Now}, agent.Config{})
 	must(err)
 	importing := &imports{System: b, notes: service}
-	agentFiles, err := letta.New(letta.Deps{Store: b.Store, Collections: collections, Blocks: notes.NewBlocks(service), Imports: importing, Agent: b.Agents, Clock: b.Clock})
+	agentFiles, err := letta.New(letta.Deps{Store: b.Store, Collections: collections, Blocks: notes.NewBlocks(service), Imports: importing, Agent: b.Agents, Clock: b.Now})
 	must(err)
-	chats, err := chat.New(chat.Deps{Recall: found, Notes: service, Models: models, Clock: b.Clock, Log: log}, chat.Config{Limits: chat.Limits{MaxChoices: 8}})
+	chats, err := chat.New(chat.Deps{Recall: found, Notes: service, Models: models, Clock: b.Now, Log: log}, chat.Config{Limits: chat.Limits{MaxChoices: 8}})
 	must(err)
 	parts := &api.Core{
 		Collections: collections, Notes: service, Blocks: notes.NewBlocks(service), Files: b.Files, Agent: b.Agents, Tools: ownTools, Hooks: told, Recall: found, Clone: b.Clone, Imports: importing,
 		Jobs: b.Store, Engine: b.Engine, Upkeep: upkeep{b}, Waiter: b, Waiters: 2,
 		Routes: []route.Set{
-			(&layers.Service{Store: b.Store, Actor: b.Engine, Persons: service, Clock: b.Clock}).Routes(),
-			(&tiers.Service{Store: b.Store, Clock: b.Clock}).Routes(), banks.Routes(), agentFiles.Routes(),
+			(&layers.Service{Store: b.Store, Actor: b.Engine, Persons: service, Clock: b.Now}).Routes(),
+			(&tiers.Service{Store: b.Store, Clock: b.Now}).Routes(), banks.Routes(), agentFiles.Routes(),
 		},
 		Policies: policies, Embedders: embedders, Costs: notes.NewCosts(b.Store), Chat: chats,
 	}
-	deps, cfg := api.Deps{Log: log, Auth: b, Now: b.Clock, CursorKey: []byte("a key of the installation"), Core: parts}, api.DefaultConfig()
+	deps, cfg := api.Deps{Log: log, Auth: b, Now: b.Now, CursorKey: []byte("a key of the installation"), Core: parts}, api.DefaultConfig()
 	for _, f := range change {
 		f(b, &deps, &cfg)
 	}
@@ -294,7 +279,7 @@ func build(t *testing.T, models chat.Models, change ...func(*System, *api.Deps, 
 // Work runs all due jobs in order, and returns the number of tries.
 func (b *System) Work(ctx context.Context) (tries int, err error) {
 	for {
-		due, err := b.Store.DueCollections(ctx, b.Clock(), 100)
+		due, err := b.Store.DueCollections(ctx, b.Now(), 100)
 		if err != nil || len(due) == 0 {
 			return tries, err
 		}
@@ -316,7 +301,7 @@ func (b *System) Work(ctx context.Context) (tries int, err error) {
 func (b *System) WorkOn(ctx context.Context, d memory.Due) (tries int, err error) {
 	for _, stage := range []memory.Stage{memory.StagePrepare, memory.StageDecide, memory.StageTask, memory.StageUpkeep} {
 		s := grant.Job(d.Tenant, uuid.New())
-		jobs, err := b.Store.ClaimJobs(ctx, s, d.Collection, stage, uuid.New(), b.Clock().Add(time.Minute), 10)
+		jobs, err := b.Store.ClaimJobs(ctx, s, d.Collection, stage, uuid.New(), b.Now().Add(time.Minute), 10)
 		if fault.Is(err, fault.NotFound) {
 			return tries, nil // a job has removed it
 		}

@@ -157,7 +157,7 @@ func (j *judge) refuseInside(from Package, target string, isTest bool) string {
 		return "that package is not in the package map"
 	case to.Path == from.Path, to.Layer == LayerLeaf && from.Layer != LayerTool && (!from.Strict || isTest):
 		return ""
-	case slices.Contains(from.May, to.Path), isTest && target == "test/must":
+	case slices.Contains(from.May, to.Path), (isTest || from.Layer == LayerTool) && (target == "test/must" || target == "test/clock"):
 		return ""
 	case !named(to.Path) && slices.Contains(from.May, layer(to.Layer)):
 		return ""

@@ -54,7 +54,7 @@ func refusing(context.Context, string) (Principal, error) {
 func TestGuardLimitsAnAddress(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	g := newGuard(t, b.clock, GuardConfig{PerAddress: 60})
+	g := newGuard(t, b.Now, GuardConfig{PerAddress: 60})
 	used, fresh := b.key(t, NewKey{Name: "used"}), b.key(t, NewKey{Name: "fresh"})
 	must.Do(t, try(t, g, b.Service, used.Text, near))
 	refused := map[fault.Code]int{}
@@ -80,7 +80,7 @@ func TestGuardLimitsAnAddress(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	b.advance(wait)
+	b.Pass(wait)
 	if err := try(t, g, b.Service, wrongKey(t, b.tenant, uuid.New()), near); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("after the wait: %v", err)
 	}
@@ -90,7 +90,7 @@ func TestGuardLimitsAnAddress(t *testing.T) {
 func TestGuardLimitsAKey(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	g := newGuard(t, b.clock, GuardConfig{PerKey: 10})
+	g := newGuard(t, b.Now, GuardConfig{PerKey: 10})
 	k := b.key(t, NewKey{Name: "k"})
 	must.Do(t, try(t, g, b.Service, k.Text, far))
 	limited := 0
@@ -116,7 +116,7 @@ func TestGuardLimitsAKey(t *testing.T) {
 func TestGuardCountsACredentialOnce(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	g := newGuard(t, b.clock, GuardConfig{PerAddress: 2, PerKey: 2})
+	g := newGuard(t, b.Now, GuardConfig{PerAddress: 2, PerKey: 2})
 	old := wrongKey(t, b.tenant, uuid.New())
 	before := b.store.reads
 	for range 100 {
@@ -169,7 +169,7 @@ func TestUnknownIDsAreRememberedBriefly(t *testing.T) {
 	}
 	ask(1)
 	ask(0)
-	b.advance(MaxStatusTTL)
+	b.Pass(MaxStatusTTL)
 	ask(1)
 }
 

@@ -112,9 +112,9 @@ func TestRefuseExpiredKey(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	k := b.key(t, NewKey{TTL: time.Minute})
-	b.advance(time.Minute - time.Microsecond)
+	b.Pass(time.Minute - time.Microsecond)
 	b.principal(t, k.Text)
-	b.advance(time.Microsecond)
+	b.Pass(time.Microsecond)
 	if m := b.wantRefused(t, k.Text).Message; !strings.Contains(m, "expired") {
 		t.Errorf("message is %q", m)
 	}
@@ -132,7 +132,7 @@ func TestRevokedKeyIsRefusedByAllProcesses(t *testing.T) {
 	must.Get(b.Keys.Revoke(t.Context(), b.admin, k.ID))(t)
 	b.wantRefused(t, k.Text)
 	b.wantRefused(t, tok.AccessToken)
-	b.advance(MaxStatusTTL)
+	b.Pass(MaxStatusTTL)
 	for _, c := range []string{k.Text, tok.AccessToken} {
 		p, err := other.Authenticator.Authenticate(t.Context(), c)
 		checkRefusal(t, p, err)
@@ -154,7 +154,7 @@ func TestRefuseKeyOfSuspendedTenant(t *testing.T) {
 		b.store.tenants[b.tenant] = x
 	}
 	set(tenant.Suspended)
-	b.advance(MaxStatusTTL)
+	b.Pass(MaxStatusTTL)
 	for _, c := range []string{k.Text, tok.AccessToken} {
 		if m := b.wantRefused(t, c).Message; !strings.Contains(m, "suspended") {
 			t.Errorf("message is %q", m)
@@ -200,7 +200,7 @@ func TestStatusCacheIsBounded(t *testing.T) {
 func TestReadDuringForgetIsNotCached(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	r := newTTLCache[int, string](b.clock, Config{StatusTTL: time.Second, StatusSize: 10})
+	r := newTTLCache[int, string](b.Now, Config{StatusTTL: time.Second, StatusSize: 10})
 	old, err := r.get(1, func() (string, error) {
 		r.forget(func(int) bool { return true }) // a revocation during the read
 		return "before", nil
@@ -274,17 +274,17 @@ func TestRotateWithOverlap(t *testing.T) {
 		t.Errorf("new key is %+v", next.Key)
 	}
 	stored, err := b.Keys.Get(t.Context(), b.admin, old.ID)
-	if err != nil || stored.RotatedTo != next.ID || !stored.RevokedAt.Equal(b.clock().Add(24*time.Hour)) {
+	if err != nil || stored.RotatedTo != next.ID || !stored.RevokedAt.Equal(b.Now().Add(24*time.Hour)) {
 		t.Errorf("old key is %+v, %v", stored, err)
 	}
 	b.principal(t, next.Text)
-	b.advance(24*time.Hour - time.Second)
+	b.Pass(24*time.Hour - time.Second)
 	b.principal(t, old.Text)
 	tok := b.token(t, old.Text, TokenRequest{})
 	if tok.ExpiresIn != time.Second {
 		t.Errorf("a token outlives its key: its lifetime is %s", tok.ExpiresIn)
 	}
-	b.advance(time.Second)
+	b.Pass(time.Second)
 	b.wantRefused(t, old.Text)
 	b.wantRefused(t, tok.AccessToken)
 	b.principal(t, next.Text)
@@ -323,7 +323,7 @@ func TestRotateRefuses(t *testing.T) {
 	wantCode(t, err, fault.Conflict)
 
 	expired := b.key(t, NewKey{TTL: time.Second})
-	b.advance(time.Second)
+	b.Pass(time.Second)
 	_, err = b.Keys.Rotate(ctx, b.admin, expired.ID, nil)
 	wantCode(t, err, fault.Conflict)
 	if len(b.store.keys) != before+1 {
@@ -345,7 +345,7 @@ func TestFailedRotationLeavesNoValidKey(t *testing.T) {
 	wantCode(t, err, fault.Unavailable)
 	b.principal(t, old.Text)
 	for at, k := range b.store.keys {
-		if at.id != old.ID && k.Check(b.clock()) == nil {
+		if at.id != old.ID && k.Check(b.Now()) == nil {
 			t.Errorf("key %s is left over and valid", at.id)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/clock"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
@@ -171,30 +172,16 @@ func (m *memStore) AgentByRef(_ context.Context, s tenant.Scope, ref string) (te
 // fixture is a Service over a memStore, with one tenant and a manual clock.
 type fixture struct {
 	*Service
+	*clock.Clock
 	store  *memStore
 	tenant uuid.UUID
 	admin  tenant.Scope
 	cfg    Config
-
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (b *fixture) clock() time.Time {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.now
-}
-
-func (b *fixture) advance(d time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.now = b.now.Add(d)
 }
 
 func newFixture(tb testing.TB) *fixture {
 	tb.Helper()
-	b := &fixture{store: newMemStore(), tenant: uuid.Must(uuid.NewV7()), now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
+	b := &fixture{store: newMemStore(), tenant: uuid.Must(uuid.NewV7()), Clock: clock.New(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))}
 	b.cfg = Config{Secret: []byte("a secret of thirty-two bytes, or more")}
 	b.store.tenants[b.tenant] = tenant.Tenant{ID: b.tenant, Name: "acme", State: tenant.Active}
 	b.admin = grant.Scope(b.tenant, uuid.Nil, "test", tenant.AllPermissions()...)
@@ -206,7 +193,7 @@ func newFixture(tb testing.TB) *fixture {
 func (b *fixture) newService(tb testing.TB, cfg Config) *Service {
 	tb.Helper()
 	s := must.Get(New(Deps{
-		Keys: b.store, SigningKeys: b.store, Grants: b.store, Directory: b.store, Agents: b.store, Clock: b.clock, Logger: slog.New(slog.DiscardHandler),
+		Keys: b.store, SigningKeys: b.store, Grants: b.store, Directory: b.store, Agents: b.store, Clock: b.Now, Logger: slog.New(slog.DiscardHandler),
 	}, cfg))(tb)
 	return s
 }

@@ -19,11 +19,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/clock"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // platform has the services of auth and tenant over the embedded store.
 type platform struct {
+	*clock.Clock
+
 	path    string
 	store   *sqlite.Store
 	auth    *auth.Service
@@ -31,29 +34,14 @@ type platform struct {
 	agents  *tenant.Agents
 	quotas  *tenant.Quotas
 	op      tenant.Operator
-
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (p *platform) clock() time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.now
-}
-
-func (p *platform) pass(d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.now = p.now.Add(d)
 }
 
 func newPlatform(t *testing.T) *platform {
 	t.Helper()
 	p := &platform{
-		path: enginetest.File(t),
-		now:  time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC),
-		op:   grant.Operator("test"),
+		path:  enginetest.File(t),
+		Clock: clock.New(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)),
+		op:    grant.Operator("test"),
 	}
 	p.open(t)
 	t.Cleanup(func() { p.close(t) })
@@ -63,16 +51,16 @@ func newPlatform(t *testing.T) *platform {
 func (p *platform) open(t *testing.T) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	p.store = must.Get(sqlite.Open(t.Context(), sqlite.Config{Path: p.path}, sqlite.Deps{Clock: p.clock, Logger: log}))(t)
+	p.store = must.Get(sqlite.Open(t.Context(), sqlite.Config{Path: p.path}, sqlite.Deps{Clock: p.Now, Logger: log}))(t)
 	p.auth = must.Get(auth.New(auth.Deps{
-		Keys: p.store, SigningKeys: p.store, Grants: p.store, Directory: p.store, Agents: p.store, Clock: p.clock, Logger: log,
+		Keys: p.store, SigningKeys: p.store, Grants: p.store, Directory: p.store, Agents: p.store, Clock: p.Now, Logger: log,
 	}, auth.Config{Secret: []byte("a secret of thirty-two bytes, or more")}))(t)
-	ledger := must.Get(auth.NewTenantLedger(p.store, p.clock))(t)
+	ledger := must.Get(auth.NewTenantLedger(p.store, p.Now))(t)
 	p.tenants = must.Get(tenant.NewService(tenant.ServiceDeps{
-		Admin: p.store, Directory: p.store, Audit: ledger, Clock: p.clock, Logger: log, OnChange: p.auth.Forget,
+		Admin: p.store, Directory: p.store, Audit: ledger, Clock: p.Now, Logger: log, OnChange: p.auth.Forget,
 	}))(t)
 	p.agents = must.Get(tenant.NewAgents(tenant.AgentsDeps{Store: p.store, Keys: p.auth.Keys, Audit: ledger, OnChange: p.auth.Forget}))(t)
-	p.quotas = must.Get(tenant.NewQuotas(p.store, ledger, p.clock, tenant.QuotaConfig{}))(t)
+	p.quotas = must.Get(tenant.NewQuotas(p.store, ledger, p.Now, tenant.QuotaConfig{}))(t)
 }
 
 func (p *platform) close(t *testing.T) {
@@ -133,7 +121,7 @@ func TestStoreKeysAndTokensSurviveRestart(t *testing.T) {
 	if stored.Name != "李" || stored.Prefix != key.Prefix || stored.Hash != key.Hash || !stored.ExpiresAt.Equal(key.ExpiresAt) || !stored.CreatedAt.Equal(key.CreatedAt) {
 		t.Errorf("stored %+v, created %+v", stored, key.Key)
 	}
-	p.pass(time.Hour)
+	p.Pass(time.Hour)
 	p.refused(t, key.Text, token.AccessToken)
 }
 
@@ -155,9 +143,9 @@ func TestStoreGrantsExpire(t *testing.T) {
 	}
 
 	late, inTime := allow(), allow()
-	p.pass(59 * time.Second)
+	p.Pass(59 * time.Second)
 	granted := must.Get(p.auth.Grants.Exchange(t.Context(), inTime))(t)
-	p.pass(time.Second)
+	p.Pass(time.Second)
 	if _, err := p.auth.Grants.Exchange(t.Context(), late); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("a code after a minute: %v", err)
 	}
@@ -170,11 +158,11 @@ func TestStoreGrantsExpire(t *testing.T) {
 		return err
 	}
 	const days = 24 * time.Hour
-	p.pass(89 * days)
+	p.Pass(89 * days)
 	if err := refresh(); err != nil {
 		t.Errorf("a refresh token after 89 days: %v", err)
 	}
-	p.pass(90 * days)
+	p.Pass(90 * days)
 	if err := refresh(); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("a refresh token after 90 days: %v", err)
 	}
@@ -292,6 +280,6 @@ func TestStoreQuotaCountsModelTokens(t *testing.T) {
 	if err := p.quotas.Check(ctx, narrow, tenant.Usage{ModelTokens: 1}); !fault.Is(err, fault.QuotaExceeded) {
 		t.Fatalf("error is %v", err)
 	}
-	p.pass(24 * time.Hour)
+	p.Pass(24 * time.Hour)
 	must.Do(t, p.quotas.Check(ctx, narrow, tenant.Usage{ModelTokens: 100}))
 }

@@ -142,13 +142,13 @@ func TestRefuseExpiredToken(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	tok := b.token(t, b.key(t, NewKey{}).Text, TokenRequest{TTL: time.Minute})
-	b.advance(time.Minute - time.Nanosecond)
+	b.Pass(time.Minute - time.Nanosecond)
 	b.principal(t, tok.AccessToken)
-	b.advance(time.Nanosecond)
+	b.Pass(time.Nanosecond)
 	if m := b.wantRefused(t, tok.AccessToken).Message; m != "the token has expired" {
 		t.Errorf("message is %q", m)
 	}
-	b.advance(time.Hour)
+	b.Pass(time.Hour)
 	b.wantRefused(t, tok.AccessToken)
 }
 
@@ -160,7 +160,7 @@ func TestRefuseClaims(t *testing.T) {
 	k := b.key(t, NewKey{Agent: "alice", Scopes: []string{"notes:read"}})
 	other := b.key(t, NewKey{Agent: "bob"})
 	good := payload(t, b.token(t, k.Text, TokenRequest{}).AccessToken)
-	now := b.clock().Unix()
+	now := b.Now().Unix()
 	b.principal(t, b.forge(t, nil, good)) // unchanged claims are accepted
 
 	cases := map[string]func(m map[string]any){
@@ -226,7 +226,7 @@ func TestLeewayOfIssuedAtAndNotBefore(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	good := payload(t, b.token(t, b.key(t, NewKey{}).Text, TokenRequest{}).AccessToken)
-	now := b.clock().Unix()
+	now := b.Now().Unix()
 	good["iat"], good["nbf"] = now+5, now+5
 	b.principal(t, b.forge(t, nil, good))
 }
@@ -373,7 +373,7 @@ func TestTokenWithMoreRightsThanItsKeyIsRefused(t *testing.T) {
 	stored := b.store.keys[at]
 	stored.Permissions = []tenant.Permission{tenant.NotesRead}
 	b.store.keys[at] = stored
-	b.advance(MaxStatusTTL)
+	b.Pass(MaxStatusTTL)
 	b.wantRefused(t, tok.AccessToken)
 }
 
@@ -399,7 +399,7 @@ func TestJWKSVerifiesTokensElsewhere(t *testing.T) {
 			t.Errorf("kid is %v, want %s", got.Header["kid"], k.KeyID)
 		}
 		return ed25519.PublicKey(x), nil
-	}, jwt.WithTimeFunc(b.clock))
+	}, jwt.WithTimeFunc(b.Now))
 	if err != nil || !parsed.Valid {
 		t.Error(err)
 	}
@@ -421,8 +421,8 @@ func TestSigningKeyRotation(t *testing.T) {
 	other := b.newService(t, b.cfg)
 	before := b.token(t, k.Text, TokenRequest{TTL: time.Hour})
 	must.Get(other.Authenticator.Authenticate(t.Context(), before.AccessToken))(t)
-	b.advance(reloadAfter)
-	must.Get(b.Tokens.ring.rotate(t.Context(), b.clock()))(t)
+	b.Pass(reloadAfter)
+	must.Get(b.Tokens.ring.rotate(t.Context(), b.Now()))(t)
 	after := b.token(t, k.Text, TokenRequest{TTL: time.Hour})
 	if set, err := b.Tokens.JWKS(t.Context()); err != nil || len(set.Keys) != 2 {
 		t.Errorf("key set is %+v, %v", set, err)
@@ -434,12 +434,12 @@ func TestSigningKeyRotation(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	b.advance(verifyFor)
+	b.Pass(verifyFor)
 	if set, err := b.Tokens.JWKS(t.Context()); err != nil || len(set.Keys) != 1 {
 		t.Errorf("the old key is still published: %+v, %v", set, err)
 	}
 	// An old key is rotated automatically.
-	b.advance(30 * 24 * time.Hour)
+	b.Pass(30 * 24 * time.Hour)
 	b.token(t, k.Text, TokenRequest{})
 	if len(b.store.signing) != 3 {
 		t.Errorf("%d signing keys", len(b.store.signing))
@@ -451,8 +451,8 @@ func TestTokenOfRetiredSigningKeyIsRefused(t *testing.T) {
 	b := newFixture(t)
 	k := b.key(t, NewKey{})
 	old := must.Get(b.Tokens.ring.signingKey(t.Context()))(t)
-	must.Get(b.Tokens.ring.rotate(t.Context(), b.clock()))(t)
-	b.advance(verifyFor)
+	must.Get(b.Tokens.ring.rotate(t.Context(), b.Now()))(t)
+	b.Pass(verifyFor)
 	text := segment(t, map[string]any{"alg": "EdDSA", "kid": old.kid}) + "." + segment(t, payload(t, b.token(t, k.Text, TokenRequest{}).AccessToken))
 	b.wantRefused(t, text+"."+base64.RawURLEncoding.EncodeToString(ed25519.Sign(old.private, []byte(text))))
 }
@@ -491,7 +491,7 @@ func TestChangedSecretReplacesSigningKey(t *testing.T) {
 	// Not within the first minute: otherwise two processes would replace each other's key.
 	_, err := other.Tokens.Exchange(t.Context(), p, TokenRequest{})
 	wantCode(t, err, fault.Unavailable)
-	b.advance(replaceAfter)
+	b.Pass(replaceAfter)
 	tok := must.Get(other.Tokens.Exchange(t.Context(), p, TokenRequest{}))(t)
 	b.principal(t, tok.AccessToken)
 	if _, err := other.Authenticator.Authenticate(t.Context(), before.AccessToken); err != nil {
@@ -502,7 +502,7 @@ func TestChangedSecretReplacesSigningKey(t *testing.T) {
 func TestInvalidSigningKeyRowsAreIgnored(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	b.store.signing = []SigningKey{{KID: "short", Public: []byte("x"), CreatedAt: b.clock()}}
+	b.store.signing = []SigningKey{{KID: "short", Public: []byte("x"), CreatedAt: b.Now()}}
 	k := b.key(t, NewKey{})
 	tok := b.token(t, k.Text, TokenRequest{}).AccessToken
 	b.principal(t, tok)

@@ -12,31 +12,21 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/outage"
+	"github.com/slipboxhq/slipbox/test/clock"
 )
 
 // journal is a log in memory with a clock that a test moves.
 type journal struct {
+	*clock.Clock
+
 	mu    sync.Mutex
 	lines bytes.Buffer
-	now   time.Time
 }
 
 func (j *journal) Write(p []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.lines.Write(p)
-}
-
-func (j *journal) clock() time.Time {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.now
-}
-
-func (j *journal) pass(d time.Duration) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.now = j.now.Add(d)
 }
 
 func (j *journal) expect(t *testing.T, want ...string) {
@@ -51,14 +41,14 @@ func (j *journal) expect(t *testing.T, want ...string) {
 
 func newLog(t *testing.T) (*journal, *outage.Log) {
 	t.Helper()
-	j := &journal{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	j := &journal{Clock: clock.New(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
 	log := slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}
 		}
 		return a
 	}}))
-	return j, outage.New(log, j.clock, "away", "back")
+	return j, outage.New(log, j.Now, "away", "back")
 }
 
 var errAway = errors.New("refused")
@@ -72,7 +62,7 @@ func TestOneOutage(t *testing.T) {
 	l.Report(t.Context(), errAway, slog.String("collection", "c"))
 	j.expect(t, `level=WARN msg=away failures=1 lasting=0s error=refused collection=c`)
 	for range 59 {
-		j.pass(time.Second)
+		j.Pass(time.Second)
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() { l.Report(t.Context(), errAway) })
@@ -80,11 +70,11 @@ func TestOneOutage(t *testing.T) {
 		all.Wait()
 	}
 	j.expect(t, "")
-	j.pass(time.Second)
+	j.Pass(time.Second)
 	l.Report(t.Context(), errAway)
 	l.Report(t.Context(), errAway)
 	j.expect(t, `level=WARN msg=away failures=1182 lasting=1m0s error=refused`)
-	j.pass(30 * time.Second)
+	j.Pass(30 * time.Second)
 	l.Report(t.Context(), nil)
 	l.Report(t.Context(), nil)
 	j.expect(t, `level=INFO msg=back failures=1183 lasted=1m30s`)
@@ -106,7 +96,7 @@ func TestAlternating(t *testing.T) {
 	}
 	j.expect(t, want...)
 	l.Report(t.Context(), errAway)
-	j.pass(outage.Interval)
+	j.Pass(outage.Interval)
 	l.Report(t.Context(), errAway)
 	j.expect(t, `level=WARN msg=away failures=2 lasting=1m0s error=refused`)
 }

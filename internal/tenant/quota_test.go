@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/tenant/internal/scope"
+	"github.com/slipboxhq/slipbox/test/clock"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
@@ -59,11 +60,11 @@ func (h *fakeDirectory) set(fn func(*fakeDirectory)) {
 	fn(h)
 }
 
-func newTestQuotas(t *testing.T, limits Limits) (*Quotas, *fakeDirectory, *manualClock, Scope) {
+func newTestQuotas(t *testing.T, limits Limits) (*Quotas, *fakeDirectory, *clock.Clock, Scope) {
 	t.Helper()
 	h := &fakeDirectory{tenant: Tenant{ID: uuid.New(), State: Active, Limits: limits}}
-	c := newManualClock()
-	q := must.Get(NewQuotas(h, h, c.clock, QuotaConfig{}))(t)
+	c := newClock()
+	q := must.Get(NewQuotas(h, h, c.Now, QuotaConfig{}))(t)
 	return q, h, c, scope.New(h.tenant.ID, uuid.Nil, "test", AllPermissions())
 }
 
@@ -73,7 +74,7 @@ func TestNoQuotaNoUsageSum(t *testing.T) {
 	h.fail = errors.New("must not be called")
 	for range 100 {
 		must.Do(t, q.Check(t.Context(), s, Usage{Notes: 1 << 40, StoredBytes: 1 << 60}))
-		c.advance(time.Second)
+		c.Pass(time.Second)
 	}
 	if h.sums != 0 {
 		t.Errorf("summed %d times", h.sums)
@@ -120,7 +121,7 @@ func TestQuotaCountsUsage(t *testing.T) {
 	}
 	// Freed room counts after recheck, not only after Refresh.
 	h.set(func(h *fakeDirectory) { h.used.Notes = 5 })
-	c.advance(100 * time.Millisecond)
+	c.Pass(100 * time.Millisecond)
 	must.Do(t, q.Check(t.Context(), s, Usage{Notes: 5}))
 	if err := q.Check(t.Context(), s, Usage{Notes: 1}); !fault.Is(err, fault.QuotaExceeded) {
 		t.Fatal(err)
@@ -136,7 +137,7 @@ func TestUsageSumIsCached(t *testing.T) {
 	q, h, c, s := newTestQuotas(t, Limits{Notes: 1 << 40})
 	for range 50 {
 		must.Do(t, q.Check(t.Context(), s, Usage{Notes: 1}))
-		c.advance(100 * time.Millisecond)
+		c.Pass(100 * time.Millisecond)
 	}
 	if h.sums != 1 {
 		t.Errorf("summed %d times in 5 s", h.sums)
@@ -204,8 +205,8 @@ func TestQuotaErrors(t *testing.T) {
 func TestQuotasAreBounded(t *testing.T) {
 	t.Parallel()
 	h := &fakeDirectory{}
-	c := newManualClock()
-	q := must.Get(NewQuotas(h, h, c.clock, QuotaConfig{MaxTenants: 10}))(t)
+	c := newClock()
+	q := must.Get(NewQuotas(h, h, c.Now, QuotaConfig{MaxTenants: 10}))(t)
 	for range 50 {
 		id := uuid.New()
 		h.set(func(h *fakeDirectory) { h.tenant = Tenant{ID: id, Limits: Limits{Notes: 1}} })
@@ -217,7 +218,7 @@ func TestQuotasAreBounded(t *testing.T) {
 		if len(q.sums) > 10 {
 			t.Fatalf("%d sums are cached", len(q.sums))
 		}
-		c.advance(time.Millisecond)
+		c.Pass(time.Millisecond)
 	}
 }
 
@@ -264,7 +265,7 @@ func TestReserveTokens(t *testing.T) {
 	if len(settles) != 10 {
 		t.Fatalf("%d of 250 calls were admitted, want 10", len(settles))
 	}
-	c.advance(10 * time.Second) // a new sum does not forget what is reserved
+	c.Pass(10 * time.Second) // a new sum does not forget what is reserved
 	if _, err := q.Reserve(t.Context(), s, 100); !fault.Is(err, fault.QuotaExceeded) {
 		t.Errorf("after a new sum: %v", err)
 	}
@@ -292,7 +293,7 @@ func TestReserveTokens(t *testing.T) {
 	h.mu.Lock()
 	h.used.ModelTokens = 600
 	h.mu.Unlock()
-	c.advance(time.Minute)
+	c.Pass(time.Minute)
 	fits(4) // the sum holds them, and they are not counted twice
 	q2, _, _, s2 := newTestQuotas(t, Limits{ModelTokensPerDay: 50})
 	settle, err := q2.Reserve(t.Context(), s2, 100)
@@ -355,8 +356,8 @@ func TestOneSumAtATime(t *testing.T) {
 	t.Parallel()
 	h := &fakeDirectory{tenant: Tenant{ID: uuid.New(), State: Active}}
 	u := &heldUsage{fakeDirectory: h, began: make(chan struct{}), goOn: make(chan struct{})}
-	c := newManualClock()
-	q := must.Get(NewQuotas(h, u, c.clock, QuotaConfig{Defaults: Limits{QueuedJobs: 1000}}))(t)
+	c := newClock()
+	q := must.Get(NewQuotas(h, u, c.Now, QuotaConfig{Defaults: Limits{QueuedJobs: 1000}}))(t)
 	s := scope.New(h.tenant.ID, uuid.Nil, "test", AllPermissions())
 	check := func() {
 		if err := q.Check(t.Context(), s, Usage{QueuedJobs: 1}); err != nil {
@@ -364,7 +365,7 @@ func TestOneSumAtATime(t *testing.T) {
 		}
 	}
 	check()
-	c.advance(6 * time.Second)
+	c.Pass(6 * time.Second)
 	var first sync.WaitGroup
 	first.Go(check)
 	<-u.began

@@ -11,33 +11,16 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
+	"github.com/slipboxhq/slipbox/test/clock"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
-// manualClock moves only when a test advances it.
-type manualClock struct {
-	mu  sync.Mutex
-	now time.Time
+func newClock() *clock.Clock {
+	return clock.New(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
 }
 
-func newManualClock() *manualClock {
-	return &manualClock{now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
-}
-
-func (h *manualClock) clock() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.now
-}
-
-func (h *manualClock) advance(d time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.now = h.now.Add(d)
-}
-
-func newTestLimiter(t interface{ Fatal(...any) }, c *manualClock, maxTenants int) *Limiter {
-	l, err := NewLimiter(c.clock, RateConfig{MaxTenants: maxTenants})
+func newTestLimiter(t interface{ Fatal(...any) }, c *clock.Clock, maxTenants int) *Limiter {
+	l, err := NewLimiter(c.Now, RateConfig{MaxTenants: maxTenants})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +29,7 @@ func newTestLimiter(t interface{ Fatal(...any) }, c *manualClock, maxTenants int
 
 func TestLimiterUnlimited(t *testing.T) {
 	t.Parallel()
-	l := newTestLimiter(t, newManualClock(), 0)
+	l := newTestLimiter(t, newClock(), 0)
 	for range 1000 {
 		if r := l.Allow(context.Background(), uuid.New(), 0); r.Err() != nil || r != (Rate{}) {
 			t.Fatalf("%+v", r)
@@ -59,7 +42,7 @@ func TestLimiterUnlimited(t *testing.T) {
 
 func TestLimiter(t *testing.T) {
 	t.Parallel()
-	h := newManualClock()
+	h := newClock()
 	l := newTestLimiter(t, h, 0)
 	a, b := uuid.New(), uuid.New()
 	for i := range int64(6) {
@@ -78,15 +61,15 @@ func TestLimiter(t *testing.T) {
 	if r := l.Allow(context.Background(), b, 6); r.Err() != nil {
 		t.Error("the requests of one tenant count against another")
 	}
-	h.advance(10*time.Second - time.Nanosecond)
+	h.Pass(10*time.Second - time.Nanosecond)
 	if l.Allow(context.Background(), a, 6).Err() == nil {
 		t.Error("allowed too early")
 	}
-	h.advance(time.Nanosecond)
+	h.Pass(time.Nanosecond)
 	if r := l.Allow(context.Background(), a, 6); r.Err() != nil {
 		t.Errorf("refused requests are counted: %+v", r)
 	}
-	h.advance(time.Hour)
+	h.Pass(time.Hour)
 	if r := l.Allow(context.Background(), a, 6); r.Remaining != 5 {
 		t.Errorf("credit grows past the limit: %+v", r)
 	}
@@ -94,13 +77,13 @@ func TestLimiter(t *testing.T) {
 
 func TestLimiterAfterClockSteppedBack(t *testing.T) {
 	t.Parallel()
-	h := newManualClock()
+	h := newClock()
 	l := newTestLimiter(t, h, 0)
 	a := uuid.New()
 	for range 6 {
 		l.Allow(context.Background(), a, 6)
 	}
-	h.advance(-24 * time.Hour)
+	h.Pass(-24 * time.Hour)
 	r := l.Allow(context.Background(), a, 6)
 	if r.RetryAfter > time.Minute {
 		t.Errorf("refused for %s", r.RetryAfter)
@@ -112,19 +95,19 @@ func TestLimiterAfterClockSteppedBack(t *testing.T) {
 func TestLimiterProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		h := newManualClock()
+		h := newClock()
 		l := newTestLimiter(t, h, 0)
 		limit := rapid.Int64Range(1, 5000).Draw(t, "limit")
 		a, steady := uuid.New(), uuid.New()
 		var passed []time.Time
 		for range rapid.IntRange(1, 300).Draw(t, "requests") {
-			h.advance(time.Duration(rapid.Int64Range(0, int64(2*time.Minute)/limit).Draw(t, "pause")))
+			h.Pass(time.Duration(rapid.Int64Range(0, int64(2*time.Minute)/limit).Draw(t, "pause")))
 			r := l.Allow(context.Background(), a, limit)
 			if r.Remaining < 0 || r.Remaining >= limit || r.Reset < 0 || r.Reset > time.Minute {
 				t.Fatalf("%+v", r)
 			}
 			if r.Err() == nil {
-				passed = append(passed, h.clock())
+				passed = append(passed, h.Now())
 			} else if r.RetryAfter <= 0 || r.RetryAfter > time.Minute {
 				t.Fatalf("%+v", r)
 			}
@@ -141,7 +124,7 @@ func TestLimiterProperty(t *testing.T) {
 			}
 		}
 		for range 50 {
-			h.advance(time.Minute/time.Duration(limit) + 1)
+			h.Pass(time.Minute/time.Duration(limit) + 1)
 			if r := l.Allow(context.Background(), steady, limit); r.Err() != nil {
 				t.Fatalf("a steady tenant is refused: %+v", r)
 			}
@@ -151,7 +134,7 @@ func TestLimiterProperty(t *testing.T) {
 
 func TestLimiterIsBounded(t *testing.T) {
 	t.Parallel()
-	h := newManualClock()
+	h := newClock()
 	l := newTestLimiter(t, h, 100)
 	for range 1000 {
 		l.Allow(context.Background(), uuid.New(), 10)
@@ -160,7 +143,7 @@ func TestLimiterIsBounded(t *testing.T) {
 		}
 	}
 	busy := uuid.New()
-	h.advance(time.Hour)
+	h.Pass(time.Hour)
 	for range 10 {
 		l.Allow(context.Background(), busy, 10)
 	}
@@ -174,7 +157,7 @@ func TestLimiterIsBounded(t *testing.T) {
 
 func TestLimiterConcurrent(t *testing.T) {
 	t.Parallel()
-	l := newTestLimiter(t, newManualClock(), 0)
+	l := newTestLimiter(t, newClock(), 0)
 	a := uuid.New()
 	var passed atomic.Int64
 	var wg sync.WaitGroup
@@ -196,8 +179,8 @@ func TestLimiterConcurrent(t *testing.T) {
 // What was spent is earned again evenly over the window, and however much it was, nobody waits for longer than that.
 func TestLimiterSpend(t *testing.T) {
 	t.Parallel()
-	c := newManualClock()
-	l := must.Get(NewLimiter(c.clock, RateConfig{Window: time.Hour}))(t)
+	c := newClock()
+	l := must.Get(NewLimiter(c.Now, RateConfig{Window: time.Hour}))(t)
 	id, other := uuid.New(), uuid.New()
 	ready := func(id uuid.UUID) bool { return l.Ready(id, 100) == 0 }
 	l.Spend(id, 100, 60)
@@ -211,12 +194,12 @@ func TestLimiterSpend(t *testing.T) {
 	if wait := l.Ready(id, 100); wait < 12*time.Minute || wait > 13*time.Minute {
 		t.Errorf("waits for %s", wait)
 	}
-	c.advance(l.Ready(id, 100))
+	c.Pass(l.Ready(id, 100))
 	if !ready(id) {
 		t.Error("the time that was named is over")
 	}
 	l.Spend(id, 100, 1_000_000)
-	c.advance(time.Hour)
+	c.Pass(time.Hour)
 	if !ready(id) {
 		t.Error("more than a window has passed")
 	}

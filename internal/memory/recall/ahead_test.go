@@ -44,7 +44,7 @@ func almostEqual(a, b float64) bool { return math.Abs(a-b) <= 1e-5 }
 func coldAnswersLikeWarm(t *testing.T, r *fixture) {
 	t.Helper()
 	cold := &watchedStore{Reader: r.store, gate: make(chan struct{})} // never opened
-	scanning := must.Get(recall.New(recall.Deps{Store: cold, Embedders: r.embedder, Clock: r.clock}, recall.Config{ColdScan: true}))(t)
+	scanning := must.Get(recall.New(recall.Deps{Store: cold, Embedders: r.embedder, Clock: r.Now}, recall.Config{ColdScan: true}))(t)
 	t.Cleanup(func() { r.noError(scanning.Stop(context.Background())) })
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -276,7 +276,7 @@ func TestTranscriptsAreHidden(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
 	c := r.collection("things")
-	at := r.clock()
+	at := r.Now()
 	said := r.addTurn(c, at, "My sister works at the harbor", nil).ID
 	own := r.addTurn(c, at, "My sister works at the harbor office", map[string]any{memory.AttrTranscript: true}).ID // a caller's attribute
 	hidden := r.addTurn(c, at, "My sister works at the harbor: title this", map[string]any{memory.AttrRecall: true, memory.AttrTranscript: true}).ID

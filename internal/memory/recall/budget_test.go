@@ -131,7 +131,7 @@ func TestCountsOutliveAFailedFlush(t *testing.T) {
 	}
 	store := &failingStore{Reader: r.store}
 	var err error
-	r.recall = must.Get(recall.New(recall.Deps{Store: store, Embedders: r.embedder, Clock: r.clock}, recall.Config{}))(t)
+	r.recall = must.Get(recall.New(recall.Deps{Store: store, Embedders: r.embedder, Clock: r.Now}, recall.Config{}))(t)
 	t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 	count := func(want int64) {
 		t.Helper()
@@ -184,7 +184,7 @@ func TestCountsOfTwoProcesses(t *testing.T) {
 	r := open(t, recall.Config{})
 	c := r.collection("things")
 	id := r.add(c, "counted")
-	other := must.Get(recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, recall.Config{}))(t)
+	other := must.Get(recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Clock: r.Now}, recall.Config{}))(t)
 	v := r.view(c)
 	var all sync.WaitGroup
 	for _, process := range []*recall.Service{r.recall, other} {

@@ -169,7 +169,7 @@ func TestContextTakesNewestFromTheIndex(t *testing.T) {
 	r.addAt(fork, memory.KindMessage, "2026-05-05 08:00", "A fork has its own bread.", map[string]any{"role": "user"})
 	past := must.Get(r.store.OpenView(t.Context(), r.all, c.ID.String(), memory.At{AsOf: &before}))(t)
 	r.recall = must.Get(recall.New(recall.Deps{
-		Store: listless{r.store}, Embedders: r.embedder, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.clock,
+		Store: listless{r.store}, Embedders: r.embedder, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.Now,
 	}, recall.Config{}))(t)
 	t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 	for name, v := range map[string]memory.View{"at the head": r.view(c), "of a fork": r.view(fork), "of the past": past} {

@@ -209,7 +209,7 @@ func TestContextCounts(t *testing.T) {
 		shown := r.add(c, "The ferry leaves at seven.")
 		left := r.add(c, "the ferry leaves at SEVEN")
 		r.context(c, recall.ContextQuery{Text: "ferry"})
-		r.advance(time.Hour)
+		r.Pass(time.Hour)
 		out := r.context(c, recall.ContextQuery{Text: "ferry"})
 		if len(out.Citations) != 1 {
 			t.Fatalf("%+v", out)
@@ -219,7 +219,7 @@ func TestContextCounts(t *testing.T) {
 		}
 		for id, want := range map[uuid.UUID]int64{shown: 2, left: 0} {
 			n := must.Get(r.recall.Get(t.Context(), r.all, r.view(c), id, false))(t)
-			if n.Usage.AccessCount != want || want > 0 && !n.Usage.LastAccess.Equal(r.clock()) {
+			if n.Usage.AccessCount != want || want > 0 && !n.Usage.LastAccess.Equal(r.Now()) {
 				t.Errorf("%+v, want %d", n.Usage, want)
 			}
 		}

@@ -40,7 +40,7 @@ func (r *fixture) addExchanges(c memory.Collection, n int, question string) {
 					text = fmt.Sprint("It is so since the year ", i)
 				}
 				_, err := tx.Put(ctx, memory.Note{
-					Kind: memory.KindMessage, Content: text, State: memory.StateEvolved, OccurredAt: r.clock().Add(time.Duration(2*i+k) * time.Second),
+					Kind: memory.KindMessage, Content: text, State: memory.StateEvolved, OccurredAt: r.Now().Add(time.Duration(2*i+k) * time.Second),
 					Attributes: map[string]any{memory.AttrTurn: turn, memory.AttrRole: string(role)},
 				})
 				if err != nil {
@@ -60,7 +60,7 @@ func TestExchangesReadWhatTheyShow(t *testing.T) {
 	counted := &countingStore{Reader: r.store}
 	judge := must.Get(policy.NewJudge())(t)
 	r.recall = must.Get(recall.New(recall.Deps{
-		Store: counted, Embedders: r.embedder, Model: r.model, Judge: judge, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.clock,
+		Store: counted, Embedders: r.embedder, Model: r.model, Judge: judge, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.Now,
 	}, recall.Config{}))(t)
 	for _, size := range []int{10, 300} {
 		c := r.addWithReading(fmt.Sprint("talk", size), memory.Reading{Kinds: []memory.Kind{memory.KindMessage}, PieceChars: 1000})

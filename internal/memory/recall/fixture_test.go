@@ -25,11 +25,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/clock"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // fixture is a tenant with a new store and the services on it.
 type fixture struct {
+	*clock.Clock
+
 	t           *testing.T
 	reopen      func() (store.Store, error)
 	store       store.Store
@@ -41,8 +44,6 @@ type fixture struct {
 	recall      *recall.Service
 	embedder    *embedder
 	model       *model
-	mu          sync.Mutex
-	now         time.Time
 }
 
 // embedder embeds by hashed n-grams, and can be made to fail.
@@ -121,8 +122,8 @@ func onEngines(t *testing.T, test func(t *testing.T, r *fixture)) {
 
 func openOn(t *testing.T, cfg recall.Config, engine func(memory.Clock) (store.Store, error)) *fixture {
 	t.Helper()
-	r := &fixture{t: t, embedder: &embedder{}, model: &model{}, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
-	r.reopen = func() (store.Store, error) { return engine(r.clock) }
+	r := &fixture{t: t, embedder: &embedder{}, model: &model{}, Clock: clock.New(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))}
+	r.reopen = func() (store.Store, error) { return engine(r.Now) }
 	r.openStore()
 	made := must.Get(r.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme", State: tenant.Active}))(t)
 	r.tenant = made.ID
@@ -132,18 +133,6 @@ func openOn(t *testing.T, cfg recall.Config, engine func(memory.Clock) (store.St
 	return r
 }
 
-func (r *fixture) clock() time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.now
-}
-
-func (r *fixture) advance(d time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.now = r.now.Add(d)
-}
-
 func (r *fixture) openStore() {
 	r.store = must.Get(r.reopen())(r.t)
 }
@@ -151,13 +140,13 @@ func (r *fixture) openStore() {
 func (r *fixture) start(cfg recall.Config) {
 	r.t.Helper()
 	policies := memory.NewPolicySet(policy.NewNone(), configuredPolicy{})
-	r.notes = must.Get(notes.New(notes.Deps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, notes.Config{}))(r.t)
+	r.notes = must.Get(notes.New(notes.Deps{Store: r.store, Embedders: r.embedder, Clock: r.Now}, notes.Config{}))(r.t)
 	r.collections = must.Get(notes.NewCollections(notes.CollectionsDeps{
-		Store: r.store, Agents: r.store, Embedders: r.embedder, Policies: policies, Clock: r.clock,
+		Store: r.store, Agents: r.store, Embedders: r.embedder, Policies: policies, Clock: r.Now,
 	}))(r.t)
-	r.clones = must.Get(clone.New(clone.Deps{Store: r.store, Agents: r.store, Clock: r.clock}, clone.Config{BatchSize: 10}))(r.t)
+	r.clones = must.Get(clone.New(clone.Deps{Store: r.store, Agents: r.store, Clock: r.Now}, clone.Config{BatchSize: 10}))(r.t)
 	judge := must.Get(policy.NewJudge())(r.t)
-	r.recall = must.Get(recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Model: r.model, Judge: judge, Policies: policies, Clock: r.clock}, cfg))(r.t)
+	r.recall = must.Get(recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Model: r.model, Judge: judge, Policies: policies, Clock: r.Now}, cfg))(r.t)
 }
 
 func (r *fixture) noError(err error) {

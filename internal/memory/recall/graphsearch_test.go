@@ -34,7 +34,7 @@ var graphic = memory.Reading{Kinds: []memory.Kind{memory.KindFact, memory.KindKn
 // addEdges adds edges, "subject|relation|object", each with a fact of its own.
 func (n *net) addEdges(edges ...string) (facts []uuid.UUID) {
 	n.t.Helper()
-	now := memory.Instant(n.clock())
+	now := memory.Instant(n.Now())
 	must.Get(n.store.Write(n.t.Context(), n.all, n.c.ID, memory.WriteOptions{Cause: memory.CauseExtract}, func(ctx context.Context, tx memory.Tx) error {
 		facts = nil
 		put := func(note memory.Note) (memory.Note, error) {
@@ -159,7 +159,7 @@ func TestGraphSearchSelf(t *testing.T) {
 			must.Get(n.store.Write(t.Context(), n.all, n.c.ID, memory.WriteOptions{Cause: memory.CauseExtract}, func(ctx context.Context, tx memory.Tx) error {
 				_, err := tx.Put(ctx, memory.Note{
 					Kind: memory.KindFact, Content: "Something that " + name + " said.", State: memory.StateEvolved, Context: memory.DefaultContext,
-					OccurredAt: memory.Instant(n.clock()), Attributes: map[string]any{memory.AttrName: name, memory.AttrRole: string(role)},
+					OccurredAt: memory.Instant(n.Now()), Attributes: map[string]any{memory.AttrName: name, memory.AttrRole: string(role)},
 				})
 				return err
 			}))(t)
@@ -237,7 +237,7 @@ func pagesOfFactsAreStable(t *testing.T, r *fixture) {
 	if err != nil || len(page.Items) != 1 {
 		t.Errorf("as it stood: %+v, %v", page, err)
 	}
-	if got := all(n.c, recall.FactsQuery{ValidAt: r.clock().Add(-time.Hour)}); len(got) != 0 {
+	if got := all(n.c, recall.FactsQuery{ValidAt: r.Now().Add(-time.Hour)}); len(got) != 0 {
 		t.Errorf("%d edges before the first", len(got))
 	}
 	if _, err := r.recall.Facts(t.Context(), r.all, before, recall.FactsQuery{Limit: 500}); err == nil {

@@ -45,7 +45,7 @@ func TestC301DamagedLayer(t *testing.T) {
 			items[layer] = r.addAt(c, kind, "2026-03-02 09:30", "The ferry of the "+layer+" layer.", nil)
 		}
 		damaged := &damagedStore{Reader: r.store, unreadable: map[uuid.UUID]bool{}}
-		r.recall = must.Get(recall.New(recall.Deps{Store: damaged, Embedders: r.embedder, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.clock}, recall.Config{}))(t)
+		r.recall = must.Get(recall.New(recall.Deps{Store: damaged, Embedders: r.embedder, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.Now}, recall.Config{}))(t)
 		t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 		q := recall.LayersQuery{Text: "ferry"}
 		for layer, item := range items {

@@ -118,7 +118,7 @@ func TestPartsSearchAtOnceAndFailAlone(t *testing.T) {
 	c, sessions, pages, fact := bookSearch(r)
 	links := &linkStore{Reader: r.store, want: 2, all: make(chan struct{})}
 	var err error
-	r.recall = must.Get(recall.New(recall.Deps{Store: links, Embedders: r.embedder, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.clock}, recall.Config{}))(t)
+	r.recall = must.Get(recall.New(recall.Deps{Store: links, Embedders: r.embedder, Policies: memory.NewPolicySet(policy.NewNone(), configuredPolicy{}), Clock: r.Now}, recall.Config{}))(t)
 	t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 	// It would not return if one part waited for the other.
 	wantOnly(t, hitIDs(r.search(c, recall.Query{Text: "ferry", Bare: true})), pages[0], pages[1], pages[4], fact)

@@ -122,7 +122,7 @@ func TestUsageIsReadForCandidates(t *testing.T) {
 	onEngines(t, func(t *testing.T, r *fixture) {
 		t.Helper()
 		counted := &usageStore{Reader: r.store}
-		r.recall = must.Get(recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{}))(t)
+		r.recall = must.Get(recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.Now}, recall.Config{}))(t)
 		t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 		c := r.collection("mixed")
 		var facts []uuid.UUID
@@ -173,12 +173,12 @@ func TestExpired(t *testing.T) {
 		for _, mode := range []recall.Mode{recall.Hybrid, recall.Lexical, recall.Vector} {
 			wantOnly(t, hitIDs(r.search(c, recall.Query{Text: "ferry", Mode: mode})), ends, odd, stays)
 		}
-		r.advance(time.Hour) // 13:00 UTC
+		r.Pass(time.Hour) // 13:00 UTC
 		for _, mode := range []recall.Mode{recall.Hybrid, recall.Lexical, recall.Vector} {
 			wantOnly(t, hitIDs(r.search(c, recall.Query{Text: "ferry", Mode: mode})), odd, stays)
 		}
 		wantOnly(t, hitIDs(r.search(c, recall.Query{Text: "ferry", Filter: parseFilter(t, `{"field":"attributes.expires_at","op":"exists","value":true}`)})), ends, odd)
-		wantOnly(t, hitIDs(r.search(c, recall.Query{Text: "ferry", Reference: r.clock().Add(-time.Minute)})), ends, odd, stays)
+		wantOnly(t, hitIDs(r.search(c, recall.Query{Text: "ferry", Reference: r.Now().Add(-time.Minute)})), ends, odd, stays)
 		if out := r.context(c, recall.ContextQuery{Text: "ferry"}); len(out.Citations) != 2 {
 			t.Errorf("%+v", out)
 		}

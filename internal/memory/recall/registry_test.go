@@ -91,7 +91,7 @@ func (w *watchedStore) Log(ctx context.Context, s tenant.Scope, v memory.View, l
 func (r *fixture) watch(cfg recall.Config) *watchedStore {
 	r.t.Helper()
 	w := &watchedStore{Reader: r.store}
-	r.recall = must.Get(recall.New(recall.Deps{Store: w, Embedders: r.embedder, Clock: r.clock}, cfg))(r.t)
+	r.recall = must.Get(recall.New(recall.Deps{Store: w, Embedders: r.embedder, Clock: r.Now}, cfg))(r.t)
 	r.t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 	return w
 }
@@ -270,7 +270,7 @@ func TestEphemeralUnderWriters(t *testing.T) {
 	if out := r.search(c, recall.Query{Text: "written", Mode: recall.Lexical, K: 100}); len(out.Hits) != 60 {
 		t.Errorf("%d of 60", len(out.Hits))
 	}
-	r.noError(r.clones.Expire(t.Context(), r.all, memory.Due{Tenant: r.tenant, Collection: c.ID}, r.clock()))
+	r.noError(r.clones.Expire(t.Context(), r.all, memory.Due{Tenant: r.tenant, Collection: c.ID}, r.Now()))
 	_, err := r.recall.Open(t.Context(), r.all, "brief", nil, 0)
 	r.wantFault(err, fault.NotFound)
 	if out := r.search(other, recall.Query{Text: "marker elsewhere"}); len(out.Hits) != 1 {
@@ -355,7 +355,7 @@ func TestFlushReachesTheStore(t *testing.T) {
 	c := r.collection("things")
 	id := r.add(c, "counted")
 	s := &signalingStore{Reader: r.store, wrote: make(chan struct{}, 1)}
-	r.recall = must.Get(recall.New(recall.Deps{Store: s, Embedders: r.embedder, Clock: r.clock}, recall.Config{FlushEvery: time.Millisecond}))(t)
+	r.recall = must.Get(recall.New(recall.Deps{Store: s, Embedders: r.embedder, Clock: r.Now}, recall.Config{FlushEvery: time.Millisecond}))(t)
 	r.recall.Start()
 	r.search(c, recall.Query{Text: "counted"})
 	select {
@@ -438,7 +438,7 @@ func TestCounterUnderFlushes(t *testing.T) {
 func TestCompaction(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{CompactFrom: 20})
-	plain := must.Get(recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Clock: r.clock}, recall.Config{CompactFrom: 1 << 30}))(t)
+	plain := must.Get(recall.New(recall.Deps{Store: r.store, Embedders: r.embedder, Clock: r.Now}, recall.Config{CompactFrom: 1 << 30}))(t)
 	c := r.collection("things")
 	var ids []uuid.UUID
 	for i := range 10 {

@@ -371,15 +371,15 @@ func TestSearchesCountEachHitOnce(t *testing.T) {
 		n := must.Get(r.recall.Get(t.Context(), r.all, r.view(c), id, false))(t)
 		return n.Usage
 	}
-	r.advance(time.Hour)
-	searched := r.clock()
+	r.Pass(time.Hour)
+	searched := r.Now()
 	q := recall.Query{Text: "counted words", Mode: recall.Lexical}
 	r.search(c, q)
 	if u := usage(c, a); u.AccessCount != 1 || !u.LastAccess.Equal(searched) || u.Strength != 1 {
 		t.Errorf("before the flush: %+v", u)
 	}
 	r.noError(r.recall.Flush(t.Context()))
-	r.advance(time.Hour)
+	r.Pass(time.Hour)
 	r.search(c, q)
 	if u := usage(c, a); u.AccessCount != 2 || !u.LastAccess.Equal(searched.Add(time.Hour)) {
 		t.Errorf("after the flush: %+v", u)

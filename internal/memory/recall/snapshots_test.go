@@ -25,6 +25,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/clock"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
@@ -41,7 +42,7 @@ func (r *fixture) over(files *snapshot.Dir, cfg recall.Config) (*recall.Service,
 	r.t.Helper()
 	w := &watchedStore{Reader: r.store}
 	service := must.Get(recall.New(recall.Deps{
-		Store: w, Embedders: r.embedder, Clock: r.clock, Snapshots: files,
+		Store: w, Embedders: r.embedder, Clock: r.Now, Snapshots: files,
 		Reach: func(id uuid.UUID) tenant.Scope { return grant.Scope(id, uuid.Nil, "test", tenant.AllPermissions()...) },
 	}, cfg))(r.t)
 	return service, w
@@ -200,9 +201,9 @@ func TestSnapshotOfAnotherHistory(t *testing.T) {
 	r.ask(service, c, nil)
 	r.noError(service.Stop(context.Background()))
 
-	restored := &fixture{t: t, tenant: r.tenant, all: r.all, embedder: r.embedder, model: r.model, now: r.clock().Add(time.Minute)}
+	restored := &fixture{t: t, tenant: r.tenant, all: r.all, embedder: r.embedder, model: r.model, Clock: clock.New(r.Now().Add(time.Minute))}
 	restored.reopen = func() (store.Store, error) {
-		return sqlite.Open(t.Context(), sqlite.Config{Path: backup}, sqlite.Deps{Clock: restored.clock})
+		return sqlite.Open(t.Context(), sqlite.Config{Path: backup}, sqlite.Deps{Clock: restored.Now})
 	}
 	restored.openStore()
 	t.Cleanup(func() { r.noError(restored.store.Close()) })
@@ -477,9 +478,9 @@ func TestUsageOfAList(t *testing.T) {
 		ids = append(ids, r.add(c, fmt.Sprint("thing word", i)))
 	}
 	counted := &usageStore{Reader: r.store}
-	r.recall = must.Get(recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{KeepUsage: time.Minute}))(t)
+	r.recall = must.Get(recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.Now}, recall.Config{KeepUsage: time.Minute}))(t)
 	t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
-	r.noError(r.store.AddUsage(t.Context(), r.all, r.view(c), []memory.UsageDelta{{Note: ids[7], Accesses: 2, LastAccess: r.clock()}}))
+	r.noError(r.store.AddUsage(t.Context(), r.all, r.view(c), []memory.UsageDelta{{Note: ids[7], Accesses: 2, LastAccess: r.Now()}}))
 	want := func(what string, of []uuid.UUID, asked int, accesses map[int]int64) {
 		t.Helper()
 		counted.asked = nil
@@ -504,9 +505,9 @@ func TestUsageOfAList(t *testing.T) {
 	want("flushed", ids[:280], 0, map[int]int64{7: 2, 8: 1})
 	want("others", slices.Concat(ids[1:7], ids[8:282]), 2, map[int]int64{8: 1})
 	want("in another order", slices.Concat(ids[100:282], ids[1:100]), 0, map[int]int64{7: 2, 8: 1})
-	r.noError(r.store.AddUsage(t.Context(), r.all, r.view(c), []memory.UsageDelta{{Note: ids[9], Accesses: 3, LastAccess: r.clock()}}))
+	r.noError(r.store.AddUsage(t.Context(), r.all, r.view(c), []memory.UsageDelta{{Note: ids[9], Accesses: 3, LastAccess: r.Now()}}))
 	want("counted elsewhere", ids[1:282], 0, map[int]int64{7: 2, 8: 1})
-	r.advance(2 * time.Minute)
+	r.Pass(2 * time.Minute)
 	want("later", ids[1:282], 281, map[int]int64{7: 2, 8: 1, 9: 3})
 }
 
@@ -518,7 +519,7 @@ func TestUsageIsKept(t *testing.T) {
 	c := r.collection("things")
 	id := r.add(c, "roses in the garden")
 	counted := &usageStore{Reader: r.store}
-	r.recall = must.Get(recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{}))(t)
+	r.recall = must.Get(recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.Now}, recall.Config{}))(t)
 	t.Cleanup(func() { r.noError(r.recall.Stop(context.Background())) })
 	want := func(what string, accesses int64, strength float64, reads int) {
 		t.Helper()
@@ -540,7 +541,7 @@ func TestUsageIsKept(t *testing.T) {
 		return tx.SetUsage(ctx, id, memory.Usage{AccessCount: 7, Strength: 3})
 	}))(t)
 	want("set by another process", 6, 1, 2)
-	r.advance(flushInterval)
+	r.Pass(flushInterval)
 	want("an interval later", 8, 3, 3)
 	// By this one.
 	must.Get(r.store.Write(t.Context(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
@@ -550,7 +551,7 @@ func TestUsageIsKept(t *testing.T) {
 	want("set by this process", 10, 4, 4)
 
 	// A fork has the counts of its base, which is in use, too.
-	kept := must.Get(recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.clock}, recall.Config{KeepUsage: time.Hour}))(t)
+	kept := must.Get(recall.New(recall.Deps{Store: counted, Embedders: r.embedder, Clock: r.Now}, recall.Config{KeepUsage: time.Hour}))(t)
 	t.Cleanup(func() { r.noError(kept.Stop(context.Background())) })
 	r.recall = kept
 	fork := r.fork(c, nil)
@@ -561,7 +562,7 @@ func TestUsageIsKept(t *testing.T) {
 	must.Get(r.store.Write(t.Context(), r.all, c.ID, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 		return tx.SetUsage(ctx, id, memory.Usage{AccessCount: 20, Strength: 8})
 	}))(t)
-	r.advance(flushInterval)
+	r.Pass(flushInterval)
 	for c, strength := range map[*memory.Collection]float64{&c: 4, &fork: 8} {
 		n := must.Get(kept.Get(t.Context(), r.all, r.view(*c), id, false))(t)
 		if n.Usage.Strength != strength {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/clock"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
@@ -24,26 +24,9 @@ import (
 type disk struct {
 	bench
 
-	clock  *testClock
+	clock  *clock.Clock
 	widen  func(t *testing.T) // makes room
 	wholly bool               // the file system itself is full
-}
-
-type testClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *testClock) time() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *testClock) pass(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }
 
 const testReserve = 8 << 20
@@ -51,8 +34,8 @@ const testReserve = 8 << 20
 // newDisk opens a store in a directory, with a tenant and a collection.
 func newDisk(t *testing.T, dir string) *disk {
 	t.Helper()
-	d := &disk{clock: &testClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
-	s := must.Get(Open(t.Context(), Config{Path: filepath.Join(dir, "x.db"), Reserve: testReserve}, Deps{Clock: d.clock.time}))(t)
+	d := &disk{clock: clock.New(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
+	s := must.Get(Open(t.Context(), Config{Path: filepath.Join(dir, "x.db"), Reserve: testReserve}, Deps{Clock: d.clock.Now}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -222,7 +205,7 @@ func (d *disk) fillAndFree(t *testing.T, least int) {
 		t.Fatalf("the store is not sound: %v, %v", p, err)
 	}
 	d.widen(t)
-	d.clock.pass(fullFor)
+	d.clock.Pass(fullFor)
 	if err := d.CheckWrites(t.Context()); err != nil || d.reserve.low.Load() {
 		t.Fatalf("with room again: %v", err)
 	}
@@ -260,12 +243,12 @@ func TestCheckWrites(t *testing.T) {
 	if err := d.CheckWrites(t.Context()); err != nil {
 		t.Errorf("asked again at once: %v", err)
 	}
-	d.clock.pass(writesEvery)
+	d.clock.Pass(writesEvery)
 	if err := d.CheckWrites(t.Context()); err == nil {
 		t.Error("a probe that cannot be written is no problem")
 	}
 	must.Do(t, os.RemoveAll(d.path+probeSuffix))
-	d.clock.pass(writesEvery)
+	d.clock.Pass(writesEvery)
 	if err := d.CheckWrites(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -306,7 +289,7 @@ func TestReadOnlyFolder(t *testing.T) {
 		t.Errorf("a read-only folder is %v", err)
 	}
 	must.Do(t, set(false))
-	again := must.Get(Open(t.Context(), Config{Path: path}, Deps{Clock: d.clock.time}))(t)
+	again := must.Get(Open(t.Context(), Config{Path: path}, Deps{Clock: d.clock.Now}))(t)
 	if n, err := again.TenantUsage(t.Context(), d.scope); err != nil || n.Notes != 1 {
 		t.Errorf("afterwards: %+v, %v", n, err)
 	}

@@ -199,7 +199,7 @@ func TestC251Accesses(t *testing.T) {
 		{"/search", `{"query":"harbor"}`}, {"/context", `{"query":"harbor"}`}, {"/chat", `{"message":"What of the harbor?"}`},
 	} {
 		b.Pass(time.Hour)
-		at = b.Clock().Format(time.RFC3339)
+		at = b.Now().Format(time.RFC3339)
 		b.Call(t, "one", "POST", c+ask.path, ask.body).Want(http.StatusOK)
 		seen(float64(i+1), at)
 		look()

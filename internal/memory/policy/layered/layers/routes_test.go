@@ -291,7 +291,7 @@ func TestC257WorkingFormula(t *testing.T) {
 		{"我喜欢喝绿茶", .5, time.Hour},
 	}
 	for _, x := range items {
-		remember(t, b, c, x.said, "importance", x.importance, "layers", []string{"working"}, "occurred_at", b.Clock().Add(-x.age).Format(time.RFC3339))
+		remember(t, b, c, x.said, "importance", x.importance, "layers", []string{"working"}, "occurred_at", b.Now().Add(-x.age).Format(time.RFC3339))
 	}
 	for _, query := range []string{"blue kettle water", "绿茶"} {
 		want := map[string]float64{}
@@ -1095,7 +1095,7 @@ func TestC249ImportedItemAndC265Revision(t *testing.T) {
 	b := apptest.New(t)
 	c := layeredSpace(t, b, `{"consolidate_every":0}`)
 	id, plain := "0199aaaa-bbbb-7ccc-8ddd-000000000001", "0199aaaa-bbbb-7ccc-8ddd-000000000002"
-	used := b.Clock().Add(-14 * 24 * time.Hour).Format(time.RFC3339)
+	used := b.Now().Add(-14 * 24 * time.Hour).Format(time.RFC3339)
 	b.Call(t, "one", "POST", c+"/import", `{"id":"`+id+`","content":"We met at the harbor.","importance":0.8,"occurred_at":"2026-01-02T03:04:00Z","usage":{"access_count":3,"last_access":"`+used+`"},"attributes":{"layer":"episodic","type":"remark","room":"kitchen"}}
 {"id":"`+plain+`","content":"We sailed home.","importance":0.4,"usage":{"access_count":1,"last_access":"`+used+`"},"attributes":{"layer":"stratum"}}
 `).Want(http.StatusAccepted)

@@ -70,7 +70,7 @@ func TestHeartbeats(t *testing.T) {
 		return b.Call(t, "one", "POST", c+"/heartbeats/pause", fmt.Sprintf(`{"minutes":%d}`, minutes))
 	}
 	got := pause(360).Want(200)
-	if got.Number("every_minutes") != 30 || got.Text("paused_until") != b.Clock().Add(6*time.Hour).Format("2006-01-02T15:04:05Z") {
+	if got.Number("every_minutes") != 30 || got.Text("paused_until") != b.Now().Add(6*time.Hour).Format("2006-01-02T15:04:05Z") {
 		t.Errorf("the pause is %s", got.Body)
 	}
 	b.Says(t, c, "Sleep well.")
@@ -121,7 +121,7 @@ func TestHeartbeatOfABusyAgent(t *testing.T) {
 	b.Pass(31 * time.Minute)
 	id := uuid.MustParse(strings.TrimPrefix(c, "/v1/collections/"))
 	s := grant.Job(b.Scopes["one"].Scope.Tenant(), uuid.New())
-	tasks, err := b.Store.ClaimJobs(t.Context(), s, id, memory.StageUpkeep, uuid.New(), b.Clock().Add(time.Minute), 10)
+	tasks, err := b.Store.ClaimJobs(t.Context(), s, id, memory.StageUpkeep, uuid.New(), b.Now().Add(time.Minute), 10)
 	if err != nil || len(tasks) != 1 {
 		t.Fatalf("%d tasks, %v", len(tasks), err)
 	}

@@ -213,7 +213,7 @@ func TestExportOfOwn(t *testing.T) {
 			{Kind: memory.KindProfile, Key: "overall", Content: "Kind.", Attributes: map[string]any{"reply_strategy": "Be brief."}},
 			{Kind: memory.KindSummary, Key: "overall", Content: "It rained once."},
 		} {
-			n.State, n.OccurredAt = memory.StateEvolved, v.clock()
+			n.State, n.OccurredAt = memory.StateEvolved, v.Now()
 			if _, err := tx.Put(ctx, n); err != nil {
 				return err
 			}

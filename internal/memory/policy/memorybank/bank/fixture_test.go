@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,11 +19,14 @@ import (
 	"github.com/slipboxhq/slipbox/internal/store/enginetest"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/internal/tenant/grant"
+	"github.com/slipboxhq/slipbox/test/clock"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // vault is a tenant with the services that an import uses.
 type vault struct {
+	*clock.Clock
+
 	t           *testing.T
 	store       store.Store
 	s           tenant.Scope
@@ -33,15 +35,12 @@ type vault struct {
 	notes       *notes.Service
 	recall      *recall.Service
 	bank        *bank.Service
-
-	mu  sync.Mutex
-	now time.Time
 }
 
 func open(t *testing.T) *vault {
 	t.Helper()
-	v := &vault{t: t, now: time.Date(2023, 6, 1, 12, 0, 0, 0, time.UTC)}
-	v.store = enginetest.Open(t, v.clock, nil)
+	v := &vault{t: t, Clock: clock.New(time.Date(2023, 6, 1, 12, 0, 0, 0, time.UTC))}
+	v.store = enginetest.Open(t, v.Now, nil)
 	made := must.Get(v.store.CreateTenant(t.Context(), grant.Operator("test"), tenant.Tenant{Name: "acme"}))(t)
 	v.tenant = made.ID
 	v.s = grant.Scope(made.ID, uuid.Nil, "key:test", tenant.AllPermissions()...)
@@ -52,18 +51,12 @@ func open(t *testing.T) *vault {
 // embed creates the services with an embedder.
 func (v *vault) embed(cfg llm.Config) {
 	v.t.Helper()
-	embedders := must.Get(llm.NewRegistry(llm.Deps{Clock: v.clock}, cfg))(v.t)
+	embedders := must.Get(llm.NewRegistry(llm.Deps{Clock: v.Now}, cfg))(v.t)
 	policies := must.Get(policies.All())(v.t)
-	v.collections = must.Get(notes.NewCollections(notes.CollectionsDeps{Store: v.store, Agents: v.store, Embedders: embedders, Policies: policies, Clock: v.clock}))(v.t)
-	v.notes = must.Get(notes.New(notes.Deps{Store: v.store, Embedders: embedders, Policies: policies, Clock: v.clock}, notes.Config{}))(v.t)
-	v.recall = must.Get(recall.New(recall.Deps{Store: v.store, Embedders: embedders, Policies: policies, Clock: v.clock}, recall.Config{}))(v.t)
-	v.bank = must.Get(bank.New(bank.Deps{Store: v.store, Notes: v.notes, Collections: v.collections, Clock: v.clock}))(v.t)
-}
-
-func (v *vault) clock() time.Time {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.now
+	v.collections = must.Get(notes.NewCollections(notes.CollectionsDeps{Store: v.store, Agents: v.store, Embedders: embedders, Policies: policies, Clock: v.Now}))(v.t)
+	v.notes = must.Get(notes.New(notes.Deps{Store: v.store, Embedders: embedders, Policies: policies, Clock: v.Now}, notes.Config{}))(v.t)
+	v.recall = must.Get(recall.New(recall.Deps{Store: v.store, Embedders: embedders, Policies: policies, Clock: v.Now}, recall.Config{}))(v.t)
+	v.bank = must.Get(bank.New(bank.Deps{Store: v.store, Notes: v.notes, Collections: v.collections, Clock: v.Now}))(v.t)
 }
 
 func (v *vault) must(err error) {
