@@ -19,6 +19,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/notes"
 	"github.com/slipboxhq/slipbox/internal/memory/recall"
+	"github.com/slipboxhq/slipbox/internal/snapshot"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
@@ -199,6 +200,38 @@ func TestLargeColdCollectionAnswers(t *testing.T) {
 	if out := r.search(c, q); len(out.Hits) == 0 || !strings.Contains(out.Degraded, "words alone") {
 		t.Errorf("without an embedder %+v", out)
 	}
+}
+
+// A search of a large collection of which nothing has been read does not wait at all: its index is filled after the answer. If
+// something of the index was read, or is in a file, it is waited for.
+func TestUnreadCollectionIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c, _ := r.filled("things", 80)
+	files, q := must.Get(snapshot.Open(t.TempDir()))(t), recall.Query{Text: "note 7 about tides", K: 5}
+	cfg := recall.Config{ColdNotes: 30, ColdWait: time.Hour, LoadTimeout: time.Hour}
+	search := func(service *recall.Service) recall.Result {
+		v := must.Get(service.Open(t.Context(), r.all, c.ID.String(), nil, 0))(t)
+		return must.Get(service.Search(t.Context(), r.all, v, q))(t)
+	}
+	first, w := r.over(files, cfg)
+	w.gate = make(chan struct{}) // the log is not read
+	if out := search(first); out.Degraded == "" || w.scans.Load() != 1 {
+		t.Errorf("unread, %d scans: %+v", w.scans.Load(), out)
+	}
+	until(t, "the load", func() bool { return w.reads.Load() == 1 })
+	answered := make(chan recall.Result, 1)
+	go func() { answered <- search(first) }()
+	close(w.gate)
+	if out := <-answered; out.Degraded != "" || w.scans.Load() != 1 {
+		t.Errorf("while it is read, %d scans: %+v", w.scans.Load(), out)
+	}
+	must.Do(t, first.Stop(t.Context()))
+	second, w := r.over(files, cfg)
+	if out := search(second); out.Degraded != "" || w.scans.Load() != 0 {
+		t.Errorf("in a file, %d scans: %+v", w.scans.Load(), out)
+	}
+	must.Do(t, second.Stop(t.Context()))
 }
 
 // An index that is far behind, as after a bulk, is read as a cold one.

@@ -196,6 +196,30 @@ func (g *registry) isBehind(v *memory.View, revisions int64) bool {
 	return false
 }
 
+// isUnread reports whether a view of a tenant has to be read from the log from its beginning: none of its layers has an index,
+// not even one that is being filled, or a file of one.
+func (g *registry) isUnread(tenantID uuid.UUID, v *memory.View) bool {
+	for i, l := range v.Layers {
+		if l.Bound == 0 {
+			continue
+		}
+		of, own := v.Origin(i)
+		g.mu.Lock()
+		key, _, e := g.lookup(of, own, 0)
+		g.mu.Unlock()
+		if e != nil && (e.updating.Load() || e.index.Revision() > 0) {
+			return false
+		}
+		if g.snapshots == nil {
+			continue
+		}
+		if _, err := g.snapshots.Read(snapshotName(tenantID, key)); err == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // entry returns the index of the view's i-th layer, an empty one if lookup has none. at is 0 for the
 // current index, else the bound of a transient one.
 func (g *registry) entry(s tenant.Scope, v *memory.View, i int, at int64) (*layerEntry, error) {

@@ -26,7 +26,7 @@ func (sr *searchRun) canScan() bool {
 const farBehind = 100
 
 // openIndex opens the index. It leaves it nil when the store has to answer, because the index is cold or far
-// behind and is not filled soon; it is then filled in the background.
+// behind and is not filled soon; it is then filled in the background. An index of which nothing has been read is not waited for.
 func (sr *searchRun) openIndex(ctx context.Context) (err error) {
 	r := sr.service
 	if !sr.canScan() || !r.indexes.isBehind(&sr.view, farBehind) {
@@ -39,8 +39,11 @@ func (sr *searchRun) openIndex(ctx context.Context) (err error) {
 	if r.cfg.ColdNotes < 0 || sr.q.Internal {
 		return sr.waitForIndex(ctx, r.cfg.LoadTimeout)
 	}
-	if err = sr.waitForIndex(ctx, min(r.cfg.ColdWait, r.cfg.LoadTimeout)); !fault.Is(err, fault.Unavailable) {
-		return err
+	sr.unread = r.indexes.isUnread(sr.scope.Tenant(), &sr.view)
+	if !sr.unread {
+		if err = sr.waitForIndex(ctx, min(r.cfg.ColdWait, r.cfg.LoadTimeout)); !fault.Is(err, fault.Unavailable) {
+			return err
+		}
 	}
 	counts, err := r.store.Counts(ctx, sr.scope, sr.view)
 	if err != nil {

@@ -46,6 +46,8 @@ type searchRun struct {
 	features        search.Features       // what its weights depend on
 	usedProfile     search.Profile
 
+	unread bool // the index is not filled yet, and nothing fills it
+
 	// What was found.
 	signals []index.Signals
 	nearest map[uuid.UUID]memory.Version // by the store
@@ -255,6 +257,9 @@ func (sr *searchRun) withoutIndex(ctx context.Context) (hits []search.Hit, scann
 	made, err := sr.embedQuery(ctx)
 	if err == nil {
 		hits, err = sr.scanStore(ctx, made.vector)
+		if sr.unread { // the scan had the processors
+			sr.service.loadAhead(sr.scope, sr.view)
+		}
 		return hits, true, err
 	}
 	if sr.degraded != loadingDegraded || ctx.Err() != nil {
