@@ -68,6 +68,6 @@
 // candidates only. The sums do not depend on this: every sum adds the words in that order.
 //
 // A large batch is analyzed, and a large view scanned, on several processors; the scan runs while
-// words are counted. No goroutine outlives the call. The package has no clock and reads no store.
+// words are counted, and a [Batch] is analyzed while the log is read. The package has no clock and reads no store.
 // It imports filter, text, when, fault and cpus.
 package index

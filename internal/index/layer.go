@@ -87,31 +87,33 @@ func (l *Layer) Bytes() int64 {
 // revision, else Apply changes nothing and returns [ErrOutOfStep]. An invalid batch changes
 // nothing.
 func (l *Layer) Apply(after, upTo int64, rows []Row) error {
-	if upTo < after {
-		return fmt.Errorf("%w: after %d up to %d", ErrOutOfStep, after, upTo)
+	if err := l.follows(after, upTo); err != nil {
+		return err
 	}
-	if have := l.Revision(); have != after {
-		return fmt.Errorf("%w: have %d, got after %d", ErrOutOfStep, have, after)
+	b := l.NewBatch()
+	for part := range slices.Chunk(rows, BatchRows) {
+		b.Add(func() []Row { return part })
 	}
-	for i := range rows {
-		if r := &rows[i]; r.From < 1 || r.From > upTo || r.To != 0 && r.To <= r.From {
-			return fmt.Errorf("index: version [%d, %d) in a batch up to %d", r.From, r.To, upTo)
-		}
-	}
-	batch, err := analyzeAll(rows, l.dimensions)
+	return l.ApplyBatch(after, upTo, b)
+}
+
+// ApplyBatch is [Layer.Apply] for rows that were analyzed while others were read. It waits for the last of them.
+func (l *Layer) ApplyBatch(after, upTo int64, b *Batch) error {
+	order, err := b.analyzed()
 	if err != nil {
 		return err
 	}
-	order := make([]*analyzed, len(batch))
-	for i := range batch {
-		order[i] = &batch[i]
+	for _, r := range order {
+		if r.From < 1 || r.From > upTo || r.To != 0 && r.To <= r.From {
+			return fmt.Errorf("index: version [%d, %d) in a batch up to %d", r.From, r.To, upTo)
+		}
 	}
 	slices.SortStableFunc(order, func(a, b *analyzed) int { return cmp.Compare(a.From, b.From) })
 
 	l.writer.Lock()
 	defer l.writer.Unlock()
-	if have := l.Revision(); have != after {
-		return fmt.Errorf("%w: have %d, got after %d", ErrOutOfStep, have, after)
+	if err := l.follows(after, upTo); err != nil {
+		return err
 	}
 	d := l.data.Load()
 	d.mu.Lock()
@@ -132,6 +134,17 @@ func (l *Layer) Apply(after, upTo int64, rows []Row) error {
 		clear(d.stacked)
 	}
 	l.revision.Store(upTo)
+	return nil
+}
+
+// follows returns [ErrOutOfStep] unless the layer's revision is after.
+func (l *Layer) follows(after, upTo int64) error {
+	if upTo < after {
+		return fmt.Errorf("%w: after %d up to %d", ErrOutOfStep, after, upTo)
+	}
+	if have := l.Revision(); have != after {
+		return fmt.Errorf("%w: have %d, got after %d", ErrOutOfStep, have, after)
+	}
 	return nil
 }
 

@@ -6,10 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
-	"github.com/slipboxhq/slipbox/internal/cpus"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/text"
@@ -201,37 +198,4 @@ func (a *analyzed) count(passage uint32, terms, date []string) {
 			a.counts = append(a.counts, termCount{term: t, passage: passage, tf: 1, own: own})
 		}
 	}
-}
-
-// rowsPerTask is the number of rows that one goroutine analyzes at a time.
-const rowsPerTask = 64
-
-// analyzeAll analyzes rows, on all processors when they are many. It returns the error of the first
-// row that has one.
-func analyzeAll(rows []Row, dimensions int) ([]analyzed, error) {
-	out, errs := make([]analyzed, len(rows)), make([]error, len(rows))
-	var next atomic.Int64
-	work := func() {
-		for {
-			end := int(next.Add(rowsPerTask))
-			for i := end - rowsPerTask; i < min(end, len(rows)); i++ {
-				out[i], errs[i] = analyze(&rows[i], dimensions)
-			}
-			if end >= len(rows) {
-				return
-			}
-		}
-	}
-	var wg sync.WaitGroup
-	for range min(cpus.Count(), (len(rows)+rowsPerTask-1)/rowsPerTask) - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }

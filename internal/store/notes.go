@@ -280,9 +280,12 @@ func readPages(ctx context.Context, q NoteRows, tenantID uuid.UUID, layers []mem
 	}
 }
 
-// logBatch is how many versions are read at a time: no connection is held while the caller works
-// on them.
-const logBatch = 1000
+// logBatch is how many versions are read at a time: no connection is held while the caller works on them. It begins
+// with few: the caller works on them while more are read.
+const (
+	logBatch      = 1000
+	firstLogBatch = 125
+)
 
 // Log implements memory.Reader. The head of the layer is read first; what is written later lies
 // beyond it, so that batches need no common transaction.
@@ -334,7 +337,7 @@ const longLog = 1000
 type reading = func(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, Session) error) error
 
 func (b *Base) logPart(ctx context.Context, s tenant.Scope, read reading, r NoteReader, p LogPage, fn func(memory.LogRow) error) error {
-	if p.From, p.Limit = -1, logBatch; !p.Ended {
+	if p.From, p.Limit = -1, firstLogBatch; !p.Ended {
 		// One bound for the whole place: an index is entered where the page begins.
 		p.From, p.Note = p.After, uuid.Max
 	}
@@ -356,9 +359,10 @@ func (b *Base) logPart(ctx context.Context, s tenant.Scope, read reading, r Note
 				return err
 			}
 		}
-		if len(batch) < logBatch {
+		if len(batch) < p.Limit {
 			return nil
 		}
+		p.Limit = min(2*p.Limit, logBatch)
 		p.From, p.Note = batch[len(batch)-1].From, batch[len(batch)-1].ID
 	}
 }

@@ -130,27 +130,42 @@ func (g *registry) compact(e *layerEntry) {
 		slog.Int("versions", before), slog.Int("left", e.index.Rows()))
 }
 
-// readLog streams the log into the index in batches. It never splits a revision.
+// readLog streams the log into the index in batches. It never splits a revision. What was read is analyzed while more is read.
 func (g *registry) readLog(ctx context.Context, s tenant.Scope, v memory.View, i int, e *layerEntry) error {
 	into := e.index
-	after := into.Revision()
-	var rows []index.Row
+	batch, n, last := into.NewBatch(), 0, int64(0)
+	var read []memory.LogRow
+	add := func() {
+		part := read
+		batch.Add(func() []index.Row {
+			rows := make([]index.Row, len(part))
+			for i := range part {
+				rows[i] = indexRow(&part[i])
+			}
+			return rows
+		})
+		read = make([]memory.LogRow, 0, index.BatchRows)
+	}
 	apply := func(upTo int64) error {
-		if err := g.applyBatch(into, into.Revision(), upTo, rows); err != nil {
+		add()
+		if err := g.applyBatch(into, upTo, batch); err != nil {
 			return err
 		}
-		rows = rows[:0]
+		batch, n = into.NewBatch(), 0
 		return ctx.Err()
 	}
-	upTo, err := g.store.Log(ctx, s, v, i, memory.Revision(after), v.Collection.Embedder, func(r memory.LogRow) error {
+	upTo, err := g.store.Log(ctx, s, v, i, memory.Revision(into.Revision()), v.Collection.Embedder, func(r memory.LogRow) error {
 		from := int64(r.Note.From)
-		if len(rows) >= logBatch && from > rows[len(rows)-1].From {
-			if err := apply(max(rows[len(rows)-1].From, into.Revision())); err != nil {
+		switch {
+		case n >= logBatch && from > last:
+			if err := apply(max(last, into.Revision())); err != nil {
 				return err
 			}
 			g.updateSize(e)
+		case len(read) == index.BatchRows:
+			add()
 		}
-		rows = append(rows, indexRow(&r))
+		read, n, last = append(read, r), n+1, from
 		return nil
 	})
 	if err != nil {
@@ -159,13 +174,15 @@ func (g *registry) readLog(ctx context.Context, s tenant.Scope, v memory.View, i
 	return apply(int64(upTo))
 }
 
-// applyBatch applies rows to an index. A vector that the index refuses is dropped and logged, so
+// applyBatch applies a batch to an index. A vector that the index refuses is dropped and logged, so
 // that a damaged row does not make the collection unreadable.
-func (g *registry) applyBatch(into *index.Layer, after, upTo int64, rows []index.Row) error {
-	err := into.Apply(after, upTo, rows)
+func (g *registry) applyBatch(into *index.Layer, upTo int64, batch *index.Batch) error {
+	after := into.Revision()
+	err := into.ApplyBatch(after, upTo, batch)
 	if !fault.Is(err, fault.Invalid) {
 		return wrapIndex(err)
 	}
+	rows := batch.Rows()
 	for i := range rows {
 		if rows[i].Vector == nil {
 			continue
