@@ -2,6 +2,7 @@ package index
 
 import (
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -50,5 +51,34 @@ func TestProbe(t *testing.T) {
 	}
 	if _, err := NewProbe(make([]float32, 3)); err == nil {
 		t.Error("a vector of zeros is a probe")
+	}
+}
+
+// What is packed are the numbers of binary16 and the length that they have when their squares are added in order, for zeros,
+// subnormal and large numbers, too.
+func TestPack(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(8, 9))
+	scales := []float64{1, 0x1p-14, 0x1p-20, 1000}
+	for i := range 400 {
+		raw := make([]float32, 1+rng.IntN(400))
+		for j := range raw {
+			if rng.IntN(4) == 0 || j == 0 {
+				raw[j] = float32((rng.NormFloat64() + 0.01) * scales[i%len(scales)] * math.Pow(2, -float64(rng.IntN(12))))
+			}
+		}
+		v := must.Get(Round(raw))(t)
+		got := must.Get(pack(raw))(t)
+		sum, largest := 0.0, 0.0
+		for j, x := range v {
+			if want := float16.Fromfloat32(x).Bits(); got.halves[j] != want || fromHalf(want) != x {
+				t.Fatalf("%v is %x, want %x", x, got.halves[j], want)
+			}
+			sum += float64(x) * float64(x)
+			largest = max(largest, math.Abs(float64(x)))
+		}
+		if got.inverse != 1/math.Sqrt(sum) || got.largest != largest {
+			t.Errorf("%v: length %v of %v, want %v of %v", v, got.inverse, got.largest, 1/math.Sqrt(sum), largest)
+		}
 	}
 }

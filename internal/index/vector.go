@@ -87,22 +87,55 @@ func pack(v []float32) (vector, error) {
 
 // set takes the components of a vector over. It reports false for a vector that is not rounded.
 func (v *vector) set(components []float32) bool {
-	sum, largest := 0.0, uint32(0)
-	for i, x := range components {
+	halves := v.halves[:len(components)]
+	all, largest, smallest := uint32(0), uint32(0), uint32(math.MaxUint32)
+	for i, x := range components { // without a branch: three in four may be zero
 		bits := math.Float32bits(x)
 		magnitude := bits &^ (1 << 31)
-		v.halves[i] = uint16(bits>>16&0x8000 | (max(magnitude, 112<<23)-112<<23)>>13) //nolint:gosec // sixteen bits are left
-		if !isHalf(x) {
+		halves[i] = uint16(bits>>16&0x8000 | math.Float32bits(x*0x1p-112)>>13&0x7fff) //nolint:gosec // the inverse of fromHalf
+		all |= bits
+		largest = max(largest, magnitude)
+		smallest = min(smallest, magnitude-1) // a zero is the largest here
+	}
+	if all&0x1fff != 0 || smallest < 113<<23-1 || largest >= 143<<23 {
+		for i, x := range components {
+			if isHalf(x) {
+				continue
+			}
 			h := float16.Fromfloat32(x)
-			if v.halves[i] = h.Bits(); h.Float32() != x { // else it is subnormal
+			if halves[i] = h.Bits(); h.Float32() != x { // else it is subnormal
 				return false
 			}
 		}
-		largest = max(largest, magnitude)
+	}
+	v.largest, v.inverse = float64(math.Float32frombits(largest)), 1/math.Sqrt(sumOfSquares(components))
+	return minHalf <= v.largest && v.largest <= maxHalf
+}
+
+// exactSquares is a bound below which sums of squares of binary16 numbers are exact: they are multiples of 2^-48.
+const exactSquares = 1 << 4
+
+// sumOfSquares returns the sum of the squares of binary16 numbers, as it is when they are added in order.
+func sumOfSquares(v []float32) float64 {
+	var a, b, c, d float64 // four sums do not wait for each other
+	i := 0
+	for ; i+4 <= len(v); i += 4 {
+		a += float64(v[i]) * float64(v[i])
+		b += float64(v[i+1]) * float64(v[i+1])
+		c += float64(v[i+2]) * float64(v[i+2])
+		d += float64(v[i+3]) * float64(v[i+3])
+	}
+	if sum := a + b + c + d; sum < exactSquares {
+		for _, x := range v[i:] {
+			sum += float64(x) * float64(x)
+		}
+		return sum
+	}
+	sum := 0.0
+	for _, x := range v {
 		sum += float64(x) * float64(x)
 	}
-	v.largest, v.inverse = float64(math.Float32frombits(largest)), 1/math.Sqrt(sum)
-	return minHalf <= v.largest && v.largest <= maxHalf
+	return sum
 }
 
 // cosine returns the cosine of two vectors of the same size.
