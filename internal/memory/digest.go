@@ -25,18 +25,16 @@ func DigestOf(n *Note) int64 {
 	if said, ok := digestBefore(n); ok {
 		return said
 	}
-	h := sha256.New()
 	parts := []string{string(n.Kind), speakerKey(n), Day(n.OccurredAt), n.Content}
 	if it, ok := ItemOf(n); ok {
 		parts = append(parts, string(it.Type), it.URL, it.MediaType, it.Language, it.Name, it.Description)
 	}
+	all := make([]byte, 0, 1024) // on the stack, for most notes
 	for _, part := range parts {
-		var size [8]byte
-		binary.LittleEndian.PutUint64(size[:], uint64(len(part)))
-		h.Write(size[:])
-		h.Write([]byte(part))
+		all = append(binary.LittleEndian.AppendUint64(all, uint64(len(part))), part...)
 	}
-	if d := int64(binary.LittleEndian.Uint64(h.Sum(nil))); d != 0 { //nolint:gosec // bits, not a number
+	sum := sha256.Sum256(all)
+	if d := int64(binary.LittleEndian.Uint64(sum[:])); d != 0 { //nolint:gosec // bits, not a number
 		return d
 	}
 	return 1

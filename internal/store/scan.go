@@ -51,6 +51,11 @@ type jsonColumn struct{ into any }
 
 // Scan implements sql.Scanner.
 func (c jsonColumn) Scan(src any) error {
+	s, isText := c.into.(*string)
+	if v, ok := src.(string); ok && isText {
+		*s = v
+		return nil
+	}
 	var text []byte
 	switch v := src.(type) {
 	case nil:
@@ -61,7 +66,7 @@ func (c jsonColumn) Scan(src any) error {
 	default:
 		return fmt.Errorf("JSON cannot be read from %T", src)
 	}
-	if s, ok := c.into.(*string); ok {
+	if isText {
 		*s = string(text)
 		return nil
 	}

@@ -19,7 +19,7 @@ func (q *session) DecidesFilter(e filter.Expr) bool { return compile(e).Exact }
 func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, p store.NotePage) ([]store.NoteVersion, error) {
 	r := reader(p.NoteReader)
 	text, args := listText(tenantID, layers, &p, r.columns())
-	return collect(ctx, q, text, args, r.scan)
+	return collect(ctx, q, text, args, r.scanner())
 }
 
 // listText is the statement of a page: one ordered, limited branch per layer, so that a page costs

@@ -31,7 +31,7 @@ func (q *session) LogPage(ctx context.Context, tenantID uuid.UUID, nr store.Note
 		}
 	}
 	return collect(ctx, q, "SELECT "+r.columns()+" FROM notes n"+join+" WHERE n.tenant = ? AND n.layer = ? AND "+where+
-		" ORDER BY "+from+", n.id LIMIT +?", append(args, p.Limit), r.scan)
+		" ORDER BY "+from+", n.id LIMIT +?", append(args, p.Limit), r.scanner())
 }
 
 // CountChangesets implements store.LogRows.

@@ -35,19 +35,24 @@ func (r reader) join() (string, []any) {
 	return " LEFT JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id AND v.from_rev = n.from_rev AND v.embedder = ?", []any{r.Embedder}
 }
 
-func (r reader) scan(rows store.Scanner) (n store.NoteVersion, err error) {
+func (r reader) scan(rows store.Scanner) (store.NoteVersion, error) { return r.scanner()(rows) }
+
+// scanner returns what scans one row after another, into the same destinations.
+func (r reader) scanner() func(store.Scanner) (store.NoteVersion, error) {
 	var row store.NoteRow
 	var vec, tokens sql.RawBytes
-	dest := row.Dest(func(texts *[]string) any { return store.JSON(texts) })
-	if err := rows.Scan(append(dest, &vec, &tokens)...); err != nil {
+	dest := append(row.Dest(func(texts *[]string) any { return store.JSON(texts) }), &vec, &tokens)
+	return func(rows store.Scanner) (n store.NoteVersion, err error) {
+		row = store.NoteRow{}
+		if err := rows.Scan(dest...); err != nil {
+			return n, err
+		}
+		n, err = row.Read(store.NoteReader(r), store.ObjectOf)
+		if len(vec) > 0 {
+			n.Vector, n.Tokens, n.Embedder = store.HalfOf(vec), append([]byte(nil), tokens...), r.Embedder
+		}
 		return n, err
 	}
-
-	n, err = row.Read(store.NoteReader(r), store.ObjectOf)
-	if len(vec) > 0 {
-		n.Vector, n.Tokens, n.Embedder = store.HalfOf(vec), append([]byte(nil), tokens...), r.Embedder
-	}
-	return n, err
 }
 
 // newestOfEach is the condition for the version n of each id of the list j that decides in a layer. Older versions are not read.
