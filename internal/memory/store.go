@@ -474,6 +474,8 @@ type NoteWriter interface {
 	// Foresee reads, in one go, the versions that the next Put or Delete of each of these notes replaces. It only saves
 	// time.
 	Foresee(ctx context.Context, ids []uuid.UUID) error
+	// Fresh says that the caller has just made these ids, so that no note has them: their first Put looks for none.
+	Fresh(ids ...uuid.UUID)
 	// Put writes a version of a note into the collection's own layer (copy-up when it was inherited), and
 	// returns the note as stored. ID zero makes a new UUIDv7; a given ID that is not visible makes a note
 	// with that id. CreatedAt zero is Now for a new note, and kept for an old one. Vector and Tokens, when

@@ -430,11 +430,20 @@ func (t *Tx) Foresee(ctx context.Context, ids []uuid.UUID) error {
 	if err != nil {
 		return err
 	}
-	t.foreseen = make(map[uuid.UUID]NoteVersion, len(ids))
+	t.foresee(ids, found)
+	return nil
+}
+
+// Fresh implements memory.Tx.
+func (t *Tx) Fresh(ids ...uuid.UUID) { t.foresee(ids, nil) }
+
+func (t *Tx) foresee(ids []uuid.UUID, found map[uuid.UUID]NoteVersion) {
+	if t.foreseen == nil {
+		t.foreseen = make(map[uuid.UUID]NoteVersion, len(ids))
+	}
 	for _, id := range ids {
 		t.foreseen[id] = found[id]
 	}
-	return nil
 }
 
 // version returns the version that decides about a note, tombstones included. What was foreseen holds until it is replaced.

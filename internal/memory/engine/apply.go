@@ -80,7 +80,11 @@ func (w *applyTx) foresee(ctx context.Context) error {
 	ids := slices.Clone(w.decision.Deletes)
 	for _, list := range [][]memory.Note{w.decision.Puts, w.outcomes} {
 		for i := range list {
-			ids = append(ids, list[i].ID)
+			if w.isNew(&list[i]) {
+				w.tx.Fresh(list[i].ID)
+			} else {
+				ids = append(ids, list[i].ID)
+			}
 		}
 	}
 	if len(ids) > upkeepPage {

@@ -266,6 +266,7 @@ func (f *Service) write(ctx context.Context, s tenant.Scope, c *memory.Collectio
 	_, err = f.store.Write(ctx, s, c.ID, o, func(ctx context.Context, tx memory.Tx) error {
 		put := note
 		put.OccurredAt = tx.Now()
+		tx.Fresh(put.ID)
 		stored, err := tx.Put(ctx, put)
 		if err != nil {
 			return err

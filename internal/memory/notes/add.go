@@ -150,6 +150,7 @@ func (in *NewNote) put(ctx context.Context, s tenant.Scope, tx memory.Tx, c *mem
 		return NoteWritten{Note: same, Found: true, Revision: max(tx.View().At, same.From)}, nil
 	}
 	out := NoteWritten{Changed: true}
+	tx.Fresh(note.ID)
 	if out.Note, err = tx.Put(ctx, note); err != nil {
 		return out, err
 	}

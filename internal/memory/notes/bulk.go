@@ -232,9 +232,7 @@ func (n *Service) addLines(ctx context.Context, s tenant.Scope, c *memory.Collec
 		for i, b := range batch {
 			ids[i] = b.note.ID
 		}
-		if err := tx.Foresee(ctx, ids); err != nil {
-			return err
-		}
+		tx.Fresh(ids...)
 		for _, b := range batch {
 			if len(out) >= fewestLines && tx.OthersWait() {
 				break

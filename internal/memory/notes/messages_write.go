@@ -257,6 +257,7 @@ func (m *message) putMessage(ctx context.Context, tx memory.Tx, turn uuid.UUID) 
 	if put.OccurredAt.IsZero() {
 		put.OccurredAt = tx.Now()
 	}
+	tx.Fresh(put.ID)
 	return tx.Put(ctx, put)
 }
 

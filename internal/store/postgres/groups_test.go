@@ -325,20 +325,14 @@ func TestFewRoundTrips(t *testing.T) {
 			})
 		return err
 	}
-	var v memory.View
-	for _, c := range []struct {
-		what string
-		most int64
-		do   func() error
-	}{
-		{"add", 2, add},
-		{"notes with ids of their own", 3, func() error {
+	withIDs := func(say func(tx memory.Tx, ids []uuid.UUID) error) func() error {
+		return func() error {
 			_, err := b.Write(ctx, b.scope, b.collection, memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
 				ids := make([]uuid.UUID, 20)
 				for i := range ids {
 					ids[i] = uuid.New()
 				}
-				if err := tx.Foresee(ctx, ids); err != nil {
+				if err := say(tx, ids); err != nil {
 					return err
 				}
 				for _, id := range ids {
@@ -349,7 +343,17 @@ func TestFewRoundTrips(t *testing.T) {
 				return nil
 			})
 			return err
-		}},
+		}
+	}
+	var v memory.View
+	for _, c := range []struct {
+		what string
+		most int64
+		do   func() error
+	}{
+		{"add", 2, add},
+		{"notes with ids of their own", 3, withIDs(func(tx memory.Tx, ids []uuid.UUID) error { return tx.Foresee(ctx, ids) })},
+		{"notes with ids just made", 2, withIDs(func(tx memory.Tx, ids []uuid.UUID) error { tx.Fresh(ids...); return nil })},
 		{"view", 1, func() (err error) {
 			v, err = b.OpenView(ctx, b.scope, b.collection.String(), memory.At{})
 			return err

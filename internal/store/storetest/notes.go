@@ -313,10 +313,13 @@ func foreseenNotes(_ *testing.T, w *world) {
 	base := w.collection("c")
 	kept, deleted := w.add(base.ID, "kept"), w.add(base.ID, "deleted")
 	f := w.mustFork(base.ID, -1, "f")
-	fresh := uuid.New()
+	fresh, made := uuid.New(), uuid.New()
 	w.write(f.ID, func(tx memory.Tx) error {
+		tx.Fresh(made)
 		w.noError(tx.Foresee(w.ctx, []uuid.UUID{kept.ID, deleted.ID, fresh}))
-		for _, n := range []memory.Note{{ID: kept.ID, Content: "kept 2"}, {ID: fresh, Content: "fresh"}, {ID: fresh, Content: "fresh 2"}} {
+		for _, n := range []memory.Note{
+			{ID: kept.ID, Content: "kept 2"}, {ID: fresh, Content: "fresh"}, {ID: fresh, Content: "fresh 2"}, {ID: made, Content: "made"}, {ID: made, Content: "made 2"},
+		} {
 			must(tx.Put(w.ctx, n))(w.t)
 		}
 		w.noError(tx.Delete(w.ctx, deleted.ID))
@@ -324,7 +327,7 @@ func foreseenNotes(_ *testing.T, w *world) {
 		return nil
 	})
 	v := w.view(f.ID)
-	for id, want := range map[uuid.UUID]string{kept.ID: "kept 2", fresh: "fresh 2"} {
+	for id, want := range map[uuid.UUID]string{kept.ID: "kept 2", fresh: "fresh 2", made: "made 2"} {
 		n, ok := w.get(v, id)
 		w.assertf(ok && n.Content == want && n.Layer == f.ID, "note %+v, want %s", n, want)
 	}
