@@ -52,7 +52,7 @@ func Budgets() map[string]int {
 		"internal/auth":                             2867,
 		"internal/store":                            8181,
 		"internal/store/sqlite":                     5198,
-		"internal/store/postgres":                   5683,
+		"internal/store/postgres":                   5724,
 		"internal/llm":                              5354,
 		"internal/analyst":                          1842,
 		"internal/redis":                            1200,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -57,3 +58,45 @@ func (p *params) add(v any) string {
 
 // ids is a list of ids as the driver takes it for uuid[].
 type ids = []uuid.UUID
+
+// uuidCodec writes and reads the 16 bytes of an id. The driver would go through its text, and each time first fail to send that.
+type uuidCodec struct{ pgtype.UUIDCodec }
+
+// registerIDs makes the driver use uuidCodec.
+func registerIDs(m *pgtype.Map) {
+	one := &pgtype.Type{Name: "uuid", OID: pgtype.UUIDOID, Codec: uuidCodec{}}
+	m.RegisterType(one)
+	m.RegisterType(&pgtype.Type{Name: "_uuid", OID: pgtype.UUIDArrayOID, Codec: &pgtype.ArrayCodec{ElementType: one}})
+}
+
+// PlanEncode implements pgtype.Codec.
+func (c uuidCodec) PlanEncode(m *pgtype.Map, oid uint32, format int16, value any) pgtype.EncodePlan {
+	if _, ok := value.(uuid.UUID); ok && format == pgtype.BinaryFormatCode {
+		return idPlan{}
+	}
+	return c.UUIDCodec.PlanEncode(m, oid, format, value)
+}
+
+// PlanScan implements pgtype.Codec.
+func (c uuidCodec) PlanScan(m *pgtype.Map, oid uint32, format int16, target any) pgtype.ScanPlan {
+	if _, ok := target.(*uuid.UUID); ok && format == pgtype.BinaryFormatCode {
+		return idPlan{}
+	}
+	return c.UUIDCodec.PlanScan(m, oid, format, target)
+}
+
+type idPlan struct{}
+
+// Encode implements pgtype.EncodePlan.
+func (idPlan) Encode(value any, buf []byte) ([]byte, error) {
+	id := value.(uuid.UUID) //nolint:errcheck,forcetypeassert // the plan is of this type
+	return append(buf, id[:]...), nil
+}
+
+// Scan implements pgtype.ScanPlan. As in uuid.UUID, NULL changes nothing.
+func (idPlan) Scan(src []byte, target any) (err error) {
+	if src != nil {
+		*target.(*uuid.UUID), err = uuid.FromBytes(src) //nolint:errcheck,forcetypeassert // the plan is of this type
+	}
+	return err
+}

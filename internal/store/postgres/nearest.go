@@ -39,7 +39,7 @@ func (s *Store) Nearest(ctx context.Context, sc tenant.Scope, v memory.View, nq 
 		reader: reader{Collection: v.Collection.ID, Embedder: v.Collection.Embedder}, vector: vector, query: nq,
 		text: "n.id, n.layer, n.from_rev, v.vec",
 	}
-	p := params{args: []any{sc.Tenant(), new(pgvector.NewHalfVector(vector)), len(vector), n.Embedder}}
+	p := params{args: []any{sc.Tenant(), pgvector.NewHalfVector(vector), len(vector), n.Embedder}}
 	where := ""
 	if nq.Filter != nil {
 		n.text = n.columns()

@@ -231,9 +231,10 @@ func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 		return errors.Join(errNoVector, err)
 	}
 	m := conn.TypeMap()
+	registerIDs(m)
 	m.RegisterDefaultPgType(uuid.UUID{}, "uuid")
 	m.RegisterDefaultPgType(ids{}, "_uuid")
-	m.RegisterDefaultPgType(&pgvector.HalfVector{}, "halfvec")
+	m.RegisterDefaultPgType(pgvector.HalfVector{}, "halfvec") // a pointer would be sent by way of a text
 	return nil
 }
 

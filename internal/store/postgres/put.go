@@ -35,6 +35,6 @@ func (q *session) InsertNote(_ context.Context, tenantID uuid.UUID, n store.Note
 // InsertVector implements store.NoteWrites. It goes with the next statement.
 func (q *session) InsertVector(_ context.Context, tenantID uuid.UUID, v memory.Version, embedder string, vector []float32, tokens []byte) error {
 	q.later("INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-		tenantID, v.Layer, v.Note, rev(v.From), embedder, new(pgvector.NewHalfVector(vector)), append([]byte{}, tokens...))
+		tenantID, v.Layer, v.Note, rev(v.From), embedder, pgvector.NewHalfVector(vector), append([]byte{}, tokens...))
 	return nil
 }

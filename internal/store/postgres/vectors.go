@@ -30,7 +30,7 @@ func (s *Store) AddVectors(ctx context.Context, sc tenant.Scope, v memory.View, 
 			}
 			q.later(`INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT tenant, layer, id, from_rev, $5, $6, $7
  FROM notes WHERE tenant = $1 AND layer = $2 AND id = $3 AND from_rev = $4 AND NOT deleted ON CONFLICT DO NOTHING`,
-				sc.Tenant(), x.Layer, x.Note, rev(x.From), embedder, new(pgvector.NewHalfVector(x.Vector)), append([]byte{}, x.Tokens...))
+				sc.Tenant(), x.Layer, x.Note, rev(x.From), embedder, pgvector.NewHalfVector(x.Vector), append([]byte{}, x.Tokens...))
 		}
 		return nil
 	})
