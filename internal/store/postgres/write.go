@@ -23,21 +23,18 @@ type locked struct {
 	now    func() time.Time
 }
 
-// take allots a revision and locks the head. The row is read by a statement of its own: it sees
-// what was written while the lock was waited for.
+// take locks the head. The row is read by a statement of its own: it sees what was written while the lock was waited for. The layers
+// of a fork take one more round trip.
 func (l *locked) take(tenantID, collection uuid.UUID) error {
-	l.q.later("UPDATE collection_heads SET head = head + 1 WHERE tenant = $1 AND collection = $2", tenantID, collection)
-	var line lineage
-	dest := append(append(l.row.Dest(), l.head.dest()...), line.dest()...)
+	l.q.LockHead(tenantID, collection)
 	var err error
-	l.found, err = l.q.get(l.bare, "SELECT "+collectionColumns+", "+headColumns+", "+lineageColumns+collectionTables+lineageOf("h.head - 1")+
-		"WHERE c.tenant = $1 AND c.id = $2", []any{tenantID, collection}, dest...)
+	l.found, err = l.q.get(l.bare, "SELECT "+collectionColumns+", "+headColumns+collectionTables+"WHERE c.tenant = $1 AND c.id = $2",
+		[]any{tenantID, collection}, append(l.row.Dest(), l.head.dest()...)...)
 	if err != nil || !l.found {
 		return err
 	}
-	l.head.Revision-- // the revision is allotted, and used when something is logged
 	l.q.queue = &queue{collection, l.head.lastJob}
-	l.layers, err = line.resolve()
+	l.layers, err = l.q.Layers(l.bare, l.row, l.head.Revision)
 	return err
 }
 
