@@ -5,7 +5,7 @@
 #
 # MODEL_URL is the base URL of an OpenAI-compatible endpoint, with its /v1; MODEL its name there,
 # MODEL_KEY its key, both optional. DIALOGUES is how many dialogues are told (0), TURNS how many turns
-# of each (0: all), IDS names them instead, SET is "believed" or "learned", POLICIES are mem0, mem0g,
+# of each (0: all), IDS names them instead, PAIRS tells so many pairs of turns of each kind instead of whole dialogues, SET is "believed" or "learned", POLICIES are mem0, mem0g,
 # layered (mem0), and amem, memorybank, memoryos, which derive links and texts; CONFIG their policy_config in JSON
 # where the model is asked. STATE is a file that keeps what each dialogue gave, links and texts too: a later run
 # continues from it.
@@ -30,6 +30,6 @@ mkdir -p .cache/eval
 start_gateway
 go build -o "$work/eval" ./cmd/eval
 SLIPBOX_KEY=$key "$work/eval" model --url "$url" --prefix model- --upstream "$MODEL_URL" --listen "$listen" --model "$model" \
-	--dialogues "${DIALOGUES:-0}" --turns "${TURNS:-0}" --set "${SET:-believed}" ${IDS:+--ids "$IDS"} --policies "${POLICIES:-mem0}" \
+	--dialogues "${DIALOGUES:-0}" --turns "${TURNS:-0}" --pairs "${PAIRS:-0}" --set "${SET:-believed}" ${IDS:+--ids "$IDS"} --policies "${POLICIES:-mem0}" \
 	--config "${CONFIG:-{\}}" --state "${STATE:-.cache/eval/model-$model.jsonl}" --calls "${CALLS:-5}" --timeout "${TIMEOUT:-20m}"
 stop_gateway

@@ -65,12 +65,13 @@ type dialogueOptions struct {
 	corpus, model, state, set string
 	config                    string
 	policies, ids, files      []string
-	dialogues, turns          int
+	dialogues, turns, pairs   int
 }
 
 func (d *dialogueOptions) addTo(f *pflag.FlagSet) {
 	f.IntVar(&d.dialogues, "dialogues", 0, "how many labeled dialogues are told first, to policies with the model and without it")
 	f.IntVar(&d.turns, "turns", 0, "of each of these, from its beginning; 0: all")
+	f.IntVar(&d.pairs, "pairs", 0, "tell pairs of their turns instead, of all dialogues without --dialogues: so many of which the later one ends something, only sounds so, and says the same or more")
 	f.StringVar(&d.set, "set", "believed", "of the dialogues: believed, on which no prompt was chosen, or learned")
 	f.StringSliceVar(&d.ids, "ids", nil, "of the dialogues, instead of --dialogues")
 	f.StringSliceVar(&d.policies, "policies", []string{"mem0"}, "that the dialogues are told to: mem0, mem0g, layered; of amem, memorybank and memoryos the state keeps links and texts")
@@ -83,7 +84,7 @@ func (d *dialogueOptions) addTo(f *pflag.FlagSet) {
 
 // choose returns the dialogues: of each file in turn, so that a few of them are in several languages.
 func (d *dialogueOptions) choose() ([]eval.Labeled, error) {
-	if d.dialogues == 0 && len(d.ids) == 0 {
+	if d.dialogues == 0 && d.pairs == 0 && len(d.ids) == 0 {
 		return nil, nil
 	}
 	all, err := eval.ReadCorpus(d.corpus)
@@ -92,14 +93,18 @@ func (d *dialogueOptions) choose() ([]eval.Labeled, error) {
 	}
 	all = eval.OfFiles(all, d.files)
 	var out []eval.Labeled
-	for round := 0; len(out) < d.dialogues && round < len(all) && len(d.ids) == 0; round++ {
+	most := d.dialogues
+	if most == 0 && d.pairs > 0 {
+		most = len(all)
+	}
+	for round := 0; len(out) < most && round < len(all) && len(d.ids) == 0; round++ {
 		seen := map[string]int{}
 		for i := range all {
 			file := all[i].File()
 			if all[i].Believed() != (d.set == "believed") {
 				continue
 			}
-			if seen[file] == round && len(out) < d.dialogues {
+			if seen[file] == round && len(out) < most {
 				out = append(out, all[i].First(d.turns))
 			}
 			seen[file]++
@@ -109,6 +114,9 @@ func (d *dialogueOptions) choose() ([]eval.Labeled, error) {
 		if slices.Contains(d.ids, all[i].ID) {
 			out = append(out, all[i].First(d.turns))
 		}
+	}
+	if d.pairs > 0 {
+		out = eval.Pairs(out, d.pairs)
 	}
 	return out, nil
 }

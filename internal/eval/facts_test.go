@@ -2,6 +2,7 @@ package eval_test
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,5 +103,30 @@ func TestFactsOfADialogueAreCounted(t *testing.T) {
 	elsewhere.Turns = []int{4}
 	if eval.NewMatcher(d).Keeps(&elsewhere, &d.Facts[1]) {
 		t.Error("a fact of another turn keeps the label")
+	}
+}
+
+// A pair has the labels of its two turns, and of each kind there are as many.
+func TestPairs(t *testing.T) {
+	t.Parallel()
+	const each = 100
+	pairs := eval.Pairs(corpus(t), each)
+	if len(pairs) != 3*each {
+		t.Fatalf("%d pairs, want %d of three kinds", len(pairs), each)
+	}
+	seen := map[string]bool{}
+	for i := range pairs {
+		d := &pairs[i]
+		if problems := d.Problems(); len(d.Turns) != 2 || len(problems) > 0 || seen[d.ID] {
+			t.Errorf("%s: %d turns, seen: %t, %v", d.ID, len(d.Turns), seen[d.ID], problems)
+		}
+		seen[d.ID] = true
+		ends, more := 0, 0
+		for _, l := range d.Facts {
+			ends, more = ends+len(l.Ends)*l.Turn, more+(len(l.Refines)+len(l.Same))*l.Turn
+		}
+		if of := [][]bool{{ends > 0}, {ends == 0, len(d.Traps) > 0}, {ends == 0, len(d.Traps) == 0, more > 0}}[i/each]; slices.Contains(of, false) {
+			t.Errorf("%s, of kind %d: %d ends, %d traps, %d more", d.ID, i/each, ends, len(d.Traps), more)
+		}
 	}
 }
