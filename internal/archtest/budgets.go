@@ -53,7 +53,7 @@ func Budgets() map[string]int {
 		"internal/store":                            8190,
 		"internal/store/sqlite":                     5203,
 		"internal/store/postgres":                   5724,
-		"internal/llm":                              5354,
+		"internal/llm":                              5362,
 		"internal/analyst":                          1842,
 		"internal/redis":                            1200,
 		"internal/cache":                            790,

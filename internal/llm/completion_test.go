@@ -528,7 +528,8 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
-// The breaker stops requests, returns an error that says so, and lets one request test the endpoint.
+// The breaker stops requests, returns an error that says so, and lets one request test the endpoint. The log says when that begins
+// and ends.
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -565,8 +566,9 @@ func TestBreaker(t *testing.T) {
 		_, err := m.Ask(t.Context(), f.scope, analyzeCall())
 		return err == nil
 	})
-	if !strings.Contains(f.log.String(), "to=open") {
-		t.Error("the opening was not logged")
+	said := f.log.String()
+	if strings.Count(said, "an endpoint is not asked for now") != 1 || strings.Count(said, "the endpoint answers again") != 1 {
+		t.Errorf("the log has not one line when it begins and one when it ends:\n%s", said)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -22,6 +23,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fair"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/outage"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
 
@@ -72,7 +74,7 @@ func newEndpoint(d Deps, cfg Config, label, address, key, header string) *endpoi
 		client: &http.Client{Transport: transport, CheckRedirect: sameHost},
 		slots:  fair.NewGate(cfg.MaxConcurrent, 0),
 	}
-	log := d.log()
+	paused := outage.New(d.log(), d.Clock, "an endpoint is not asked for now", "the endpoint answers again")
 	e.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Name:         e.name,
 		Timeout:      cfg.BreakerPause,
@@ -82,8 +84,14 @@ func newEndpoint(d Deps, cfg Config, label, address, key, header string) *endpoi
 			var f *failure
 			return errors.Is(err, context.Canceled) || errors.As(err, &f) && (f.doubtful || e.patient && f.timeout)
 		},
-		OnStateChange: func(name string, from, to gobreaker.State) {
-			log.Warn("circuit breaker of a model endpoint", "endpoint", name, "from", from.String(), "to", to.String(), "failure", e.cause())
+		OnStateChange: func(name string, _, to gobreaker.State) {
+			var cause error
+			if to == gobreaker.StateOpen {
+				cause = e.cause()
+			}
+			if to != gobreaker.StateHalfOpen {
+				paused.Report(context.Background(), cause, slog.String("endpoint", name))
+			}
 		},
 	})
 	if d.Watch != nil {
@@ -127,12 +135,12 @@ func (e *endpoint) why() string {
 	return ""
 }
 
-// cause returns the last failure for logs; empty: there was none.
-func (e *endpoint) cause() string {
+// cause returns the last failure for logs.
+func (e *endpoint) cause() error {
 	if last := e.outage.Load(); last != nil {
-		return last.Err.Error()
+		return last.Err
 	}
-	return ""
+	return memory.ErrPaused
 }
 
 // paused returns what callers get while the breaker is open. What the operator has to change is not over with its pause.
@@ -283,7 +291,7 @@ func (e *endpoint) run(ctx context.Context, s tenant.Scope, request func(context
 	case errors.Is(err, memory.ErrPaused):
 		code, wait := e.paused()
 		return reached, &fault.Error{
-			Code: code, RetryAfter: wait, Err: fmt.Errorf("%s: %w: %s", e.name, err, e.cause()),
+			Code: code, RetryAfter: wait, Err: fmt.Errorf("%s: %w: %s", e.name, err, e.cause().Error()),
 			Message: fmt.Sprintf("%s keeps failing and is not asked for now%s", e.label, e.why()),
 		}
 	default: // the caller left while waiting for its turn

@@ -1,7 +1,6 @@
 package llm_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/analyst"
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/llm"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -42,24 +42,6 @@ func (m *meter) all() []memory.ModelUse {
 	return append([]memory.ModelUse(nil), m.uses...)
 }
 
-// buffer is a log that tests may read while it is written.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // secret is the key that must not appear anywhere.
 const secret = "sk-very-secret-0123456789"
 
@@ -68,7 +50,7 @@ var now = time.Date(2026, 3, 4, 23, 30, 0, 0, time.UTC)
 type fixture struct {
 	srv   *llmtest.Server
 	meter *meter
-	log   *buffer
+	log   *commandtest.Buffer
 	scope tenant.Scope
 	cfg   llm.Config
 	deps  llm.Deps
@@ -91,7 +73,7 @@ func inBubble(t *testing.T, test func(t *testing.T, f *fixture)) {
 }
 
 func setupOf(srv *llmtest.Server) *fixture {
-	f := &fixture{srv: srv, meter: &meter{}, log: &buffer{}}
+	f := &fixture{srv: srv, meter: &meter{}, log: &commandtest.Buffer{}}
 	f.scope = grant.Scope(uuid.New(), uuid.Nil, "test")
 	f.cfg = llm.Config{
 		Provider: llm.ProviderOpenAI, BaseURL: f.srv.URL(), Model: "fake", APIKey: secret,

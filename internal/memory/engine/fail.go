@@ -38,7 +38,8 @@ func (e *Engine) Fail(ctx context.Context, s tenant.Scope, job memory.Job, cause
 	}
 	end := e.jobEnd(&job, cause)
 	level := slog.LevelWarn
-	if end.State == memory.JobCanceled { // its collection or note is gone
+	if end.State == memory.JobCanceled || errors.Is(cause, memory.ErrPaused) {
+		// Its collection or note is gone, or it waits for an endpoint, with all others.
 		level = slog.LevelDebug
 	}
 	e.log.Log(ctx, level, "a job's try failed", "job", job.ID, "kind", job.Kind, "stage", job.Stage,
