@@ -48,9 +48,14 @@ func (v *lexicon) list(term string) []posting {
 func (v *lexicon) add(term string, p posting) (grown int64) {
 	list, before := v.own[term], 0
 	if list == nil {
-		list = new([]posting)
+		fresh := &struct {
+			list  []posting
+			first [1]posting // most terms of a small layer have no other
+		}{}
+		list = &fresh.list
+		*list = fresh.first[:0]
 		if v.stored != nil {
-			*list = slices.Clone(v.stored.list(term))
+			*list = append(*list, v.stored.list(term)...)
 		}
 		v.own[strings.Clone(term)] = list
 		grown = termBytes(term)
