@@ -234,13 +234,13 @@ func TestUnreadCollectionIsNotWaitedFor(t *testing.T) {
 	must.Do(t, second.Stop(t.Context()))
 }
 
-// An index that is far behind, as after a bulk, is read as a cold one.
+// An index that is far behind, as after a bulk, is read as a cold one: what is missing is not waited for, if it is much.
 func TestFarBehindAnswers(t *testing.T) {
 	t.Parallel()
 	r := open(t, recall.Config{})
 	c := r.collection("things")
 	r.add(c, "the first note about tides")
-	w := r.watch(recall.Config{ColdNotes: 30, ColdWait: time.Millisecond})
+	w := r.watch(recall.Config{ColdNotes: 30, ColdWait: time.Hour, LoadTimeout: time.Hour})
 	q := recall.Query{Text: "note 7 about tides", K: 5}
 	r.search(c, q)
 	for i := range 110 {

@@ -196,9 +196,8 @@ func (g *registry) isBehind(v *memory.View, revisions int64) bool {
 	return false
 }
 
-// isUnread reports whether a view of a tenant has to be read from the log from its beginning: none of its layers has an index,
-// not even one that is being filled, or a file of one.
-func (g *registry) isUnread(tenantID uuid.UUID, v *memory.View) bool {
+// heldOf returns how many rows the indexes of a view's layers hold, and whether one is being filled, or can be from a file.
+func (g *registry) heldOf(tenantID uuid.UUID, v *memory.View) (rows int64, loads bool) {
 	for i, l := range v.Layers {
 		if l.Bound == 0 {
 			continue
@@ -207,17 +206,21 @@ func (g *registry) isUnread(tenantID uuid.UUID, v *memory.View) bool {
 		g.mu.Lock()
 		key, _, e := g.lookup(of, own, 0)
 		g.mu.Unlock()
-		if e != nil && (e.updating.Load() || e.index.Revision() > 0) {
-			return false
+		if e != nil && e.updating.Load() {
+			return 0, true
+		}
+		if e != nil && e.index.Revision() > 0 {
+			rows += int64(e.index.Rows())
+			continue
 		}
 		if g.snapshots == nil {
 			continue
 		}
 		if _, err := g.snapshots.Read(snapshotName(tenantID, key)); err == nil {
-			return false
+			return 0, true
 		}
 	}
-	return true
+	return rows, false
 }
 
 // entry returns the index of the view's i-th layer, an empty one if lookup has none. at is 0 for the

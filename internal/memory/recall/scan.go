@@ -26,7 +26,7 @@ func (sr *searchRun) canScan() bool {
 const farBehind = 100
 
 // openIndex opens the index. It leaves it nil when the store has to answer, because the index is cold or far
-// behind and is not filled soon; it is then filled in the background. An index of which nothing has been read is not waited for.
+// behind and is not filled soon; it is then filled in the background. What was not read of it is not waited for, if it is much.
 func (sr *searchRun) openIndex(ctx context.Context) (err error) {
 	r := sr.service
 	if !sr.canScan() || !r.indexes.isBehind(&sr.view, farBehind) {
@@ -39,8 +39,8 @@ func (sr *searchRun) openIndex(ctx context.Context) (err error) {
 	if r.cfg.ColdNotes < 0 || sr.q.Internal {
 		return sr.waitForIndex(ctx, r.cfg.LoadTimeout)
 	}
-	sr.unread = r.indexes.isUnread(sr.scope.Tenant(), &sr.view)
-	if !sr.unread {
+	rows, loads := r.indexes.heldOf(sr.scope.Tenant(), &sr.view)
+	if loads {
 		if err = sr.waitForIndex(ctx, min(r.cfg.ColdWait, r.cfg.LoadTimeout)); !fault.Is(err, fault.Unavailable) {
 			return err
 		}
@@ -51,6 +51,12 @@ func (sr *searchRun) openIndex(ctx context.Context) (err error) {
 	}
 	if counts.Notes < r.cfg.ColdNotes {
 		return sr.waitForIndex(ctx, r.cfg.LoadTimeout)
+	}
+	sr.unread = !loads && counts.Notes-rows >= r.cfg.ColdNotes
+	if !loads && !sr.unread {
+		if err = sr.waitForIndex(ctx, min(r.cfg.ColdWait, r.cfg.LoadTimeout)); !fault.Is(err, fault.Unavailable) {
+			return err
+		}
 	}
 	if err := sr.q.Batch.charge(&sr.q, int(counts.Notes)); err != nil {
 		return err

@@ -46,7 +46,7 @@ type searchRun struct {
 	features        search.Features       // what its weights depend on
 	usedProfile     search.Profile
 
-	unread bool // the index is not filled yet, and nothing fills it
+	unread bool // too much is missing in the index to be waited for, and nothing fills it
 
 	// What was found.
 	signals []index.Signals

@@ -78,7 +78,8 @@ type Config struct {
 	// index is filled: after ColdWait the store answers, by meaning alone, if the search allows it.
 	// Default 20,000; negative: never.
 	ColdNotes int64
-	// ColdWait is how long such a search waits first, if something of the index was read or is in a file; default 250 ms.
+	// ColdWait is how long such a search waits first, if fewer notes than ColdNotes are missing in the index, or it is being filled
+	// or in a file; default 250 ms.
 	ColdWait time.Duration
 	// WarmNotes is how many of the hottest notes are read by version after an index was loaded;
 	// default 100, none below 0.
