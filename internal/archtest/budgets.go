@@ -51,7 +51,7 @@ func Budgets() map[string]int {
 		"internal/tenant/grant":                     40,
 		"internal/auth":                             2867,
 		"internal/store":                            8190,
-		"internal/store/sqlite":                     5203,
+		"internal/store/sqlite":                     5211,
 		"internal/store/postgres":                   5724,
 		"internal/llm":                              5362,
 		"internal/analyst":                          1842,

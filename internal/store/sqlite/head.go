@@ -28,16 +28,24 @@ func (q *session) Head(ctx context.Context, tenantID, collection uuid.UUID) (sto
 	return h, json.Unmarshal([]byte(kinds), &h.Kinds)
 }
 
+// saveHead sets no column that has an index: SQLite writes that, also where the value is the same. Those columns hardly ever change, and
+// have a statement of their own, which then finds no row.
+const saveHead = `UPDATE collection_heads SET head = ?, counted = ?, v_notes = ?, v_links = ?, v_pending = ?, v_in_review = ?, v_bytes = ?, v_kinds = ?,
+ s_notes = ?, s_links = ?, s_hidden = ?, s_bytes = ? WHERE tenant = ? AND collection = ?`
+
 // SaveHead implements store.CollectionHeads.
 func (q *session) SaveHead(ctx context.Context, tenantID, collection uuid.UUID, h store.Head) error {
 	kinds, err := store.Document("kinds", h.Kinds)
 	if err != nil {
 		return err
 	}
-	_, err = q.exec(ctx, `UPDATE collection_heads SET head = ?, counted = ?, v_notes = ?, v_links = ?, v_pending = ?, v_in_review = ?, v_bytes = ?, v_kinds = ?,
- s_notes = ?, s_links = ?, s_hidden = ?, s_bytes = ?, next_expiry = ?, written_at = ? WHERE tenant = ? AND collection = ?`,
-		h.Revision, h.Counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds,
-		h.Stored.Notes, h.Stored.Links, h.Stored.Hidden, h.Stored.Bytes, h.NextExpiry, h.Written, tenantID, collection)
+	_, err = q.exec(ctx, saveHead, h.Revision, h.Counted, h.Notes, h.Links, h.Pending, h.InReview, h.Bytes, kinds,
+		h.Stored.Notes, h.Stored.Links, h.Stored.Hidden, h.Stored.Bytes, tenantID, collection)
+	if err != nil {
+		return err
+	}
+	_, err = q.exec(ctx, `UPDATE collection_heads SET next_expiry = ?3, written_at = ?4
+ WHERE tenant = ?1 AND collection = ?2 AND (next_expiry <> ?3 OR written_at <> ?4)`, tenantID, collection, h.NextExpiry, h.Written)
 	return err
 }
 

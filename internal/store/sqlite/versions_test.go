@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -59,4 +60,26 @@ func TestVersionsAreNotRead(t *testing.T) {
 	if many.get > few.get+20 || many.patch > few.patch+40 || many.key > few.key+20 {
 		t.Errorf("pages of one note: %+v at few versions, %+v at 2,000 more", few, many)
 	}
+}
+
+// TestHeadWritesNoIndex: what each write changes of a head opens its table to be written, and no index of it.
+func TestHeadWritesNoIndex(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	must.Do(t, b.reading(t.Context(), b.scope.Tenant(), func(ctx context.Context, q *session) error {
+		rows := must.Get(q.conn.QueryContext(ctx, "EXPLAIN "+parameter.ReplaceAllString(saveHead, "X'00'")))(t)
+		written := 0
+		for rows.Next() {
+			var opcode string
+			var other any
+			must.Do(t, rows.Scan(&other, &opcode, &other, &other, &other, &other, &other, &other))
+			if opcode == "OpenWrite" {
+				written++
+			}
+		}
+		if written != 1 {
+			t.Errorf("%d trees are opened to be written, want 1", written)
+		}
+		return errors.Join(rows.Err(), rows.Close())
+	}))
 }
