@@ -248,7 +248,8 @@ func (b *bench) at(ctx context.Context, n int, have *int, text *corpus.Corpus) e
 	if err != nil {
 		return err
 	}
-	if err := b.sizesOf(n); err != nil {
+	bytes, err := b.sizesOf(n)
+	if err != nil {
 		return err
 	}
 	err = b.times(Figure{What: whatFork, Notes: n}, min(b.calls, 50), func(i int) error {
@@ -257,23 +258,28 @@ func (b *bench) at(ctx context.Context, n int, have *int, text *corpus.Corpus) e
 	if err != nil || n > 10_000 {
 		return err
 	}
-	return b.times(Figure{What: whatCopy, Notes: n}, 3, func(i int) error { return b.copy(ctx, fmt.Sprintf("copy-%d-%d", n, i)) })
-}
-
-// sizesOf measures memory and disk.
-func (b *bench) sizesOf(n int) error {
-	all, own, err := b.resident()
+	err = b.times(Figure{What: whatCopy, Notes: n}, 3, func(i int) error { return b.copy(ctx, fmt.Sprintf("copy-%d-%d", n, i)) })
 	if err != nil {
 		return err
 	}
-	bytes, err := b.disk()
+	after, err := b.disk()
+	b.besides += after - bytes
+	return err
+}
+
+// sizesOf measures memory and disk, and returns the bytes of the data directory.
+func (b *bench) sizesOf(n int) (bytes int64, err error) {
+	all, own, err := b.resident()
 	if err != nil {
-		return err
+		return 0, err
+	}
+	if bytes, err = b.disk(); err != nil {
+		return 0, err
 	}
 	b.add(Figure{What: whatResident, Notes: n, Value: all, Unit: "MiB"})
 	b.add(Figure{What: whatOwn, Notes: n, Value: own, Unit: "MiB"})
-	b.add(Figure{What: whatDisk, Notes: n, Value: float64(bytes) / float64(n), Unit: "B/note"})
-	return nil
+	b.add(Figure{What: whatDisk, Notes: n, Value: float64(bytes-b.besides) / float64(n), Unit: "B/note"})
+	return bytes, nil
 }
 
 // copy copies the collection and waits for the end of the copy's job.

@@ -20,7 +20,7 @@ func (b *bench) manyTenants(ctx context.Context) error {
 	if err := b.stop(); err != nil {
 		return err
 	}
-	b.dir, b.key = filepath.Join(b.dir, "tenants"), ""
+	b.dir, b.key, b.besides = filepath.Join(b.dir, "tenants"), "", 0
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (b *bench) manyTenants(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.sizesOf(f.Notes); err != nil {
+	if _, err := b.sizesOf(f.Notes); err != nil {
 		return err
 	}
 	if err := b.stop(); err != nil {
@@ -85,7 +85,7 @@ func (b *bench) manyTenants(ctx context.Context) error {
 	if err := touch(whatTouched); err != nil {
 		return err
 	}
-	if err := b.sizesOf(f.Notes); err != nil {
+	if _, err := b.sizesOf(f.Notes); err != nil {
 		return err
 	}
 	return b.stop()
