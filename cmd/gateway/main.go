@@ -52,7 +52,7 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 		return nil
 	}
 	root.AddCommand(
-		c.serve(), c.mcp(), c.health(), c.selfTest(), c.tenant(), c.key(), c.migrate(), c.check(), c.backup(), c.restore(), c.export(), c.imports(), c.doctor(), c.config(), c.version(), c.encoder(),
+		c.serve(), c.mcp(), c.health(), c.selfTest(), c.tenant(), c.key(), c.migrate(), c.check(), c.backup(), c.restore(), c.vacuum(), c.export(), c.imports(), c.doctor(), c.config(), c.version(), c.encoder(),
 	)
 	return root
 }

@@ -94,3 +94,27 @@ func (c *gateway) restore() *cobra.Command {
 		},
 	}
 }
+
+func (c *gateway) vacuum() *cobra.Command {
+	return &cobra.Command{
+		Use: "vacuum", Short: "Write the store's file again, without pieces of what was erased", Args: command.NoArgs,
+		Long: "Write the file of the embedded store again. SQLite may keep pieces of erased text in gaps of the\n" +
+			"file's pages, and does not shrink it. The gateway does so by itself after erasures while the file\n" +
+			"is smaller than SLIPBOX_VACUUM_BELOW; this command does it for a file of any size. It needs twice\n" +
+			"the size of the file free on the disk. Writes of a running gateway wait, and those that wait for\n" +
+			"ten seconds are refused. An interrupted vacuum changes nothing.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, log, err := c.begin()
+			if err != nil {
+				return err
+			}
+			before, after, err := app.Vacuum(cmd.Context(), cfg, log)
+			if err != nil {
+				return err
+			}
+			const mib = 1 << 20
+			_, err = fmt.Fprintf(c.stdout, "vacuumed: %.1f MiB, before %.1f MiB\n", float64(after)/mib, float64(before)/mib)
+			return err
+		},
+	}
+}

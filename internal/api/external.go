@@ -215,6 +215,13 @@ func (h *core) forgetExternal(c *gin.Context) error {
 		endTurn(c)
 		out.Removed = h.removed(c, done)
 	}
+	if out.Removed {
+		traces, err := h.Collections.Traces(c.Request.Context())
+		if err != nil {
+			return err
+		}
+		out.Traces = new(wire.Traces(traces))
+	}
 	countRecords(c, len(out.Deleted))
 	return reply(c, http.StatusOK, out)
 }

@@ -332,6 +332,9 @@ func TestForgetUser(t *testing.T) {
 	b.Call(t, "bob", "GET", "/v1/jobs/"+job, "").Want(http.StatusNotFound)
 	got = b.Call(t, "one", "DELETE", forget+"&forks=materialise&wait=removed", "").Want(http.StatusOK)
 	b.Call(t, "ada", "GET", "/v1/jobs/"+job, "").Want(http.StatusNotFound)
+	if got.Text("traces") == "" || got.Text("traces") == "cleared" {
+		t.Errorf("traces: %s", got.Body)
+	}
 	if got.At("removed") != true {
 		t.Errorf("not removed: %s", got.Body)
 	}

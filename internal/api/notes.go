@@ -378,7 +378,7 @@ func wireErasure(e *notes.Erasure) wire.ErasureReport {
 	all := func(list []uuid.UUID) []uuid.UUID { return append([]uuid.UUID{}, list...) }
 	out := wire.ErasureReport{
 		Erased: all(e.Gone), Rewritten: all(e.Rewritten), Collections: all(e.Layers), Waiting: all(e.Waiting),
-		Versions: e.Versions, Jobs: e.Jobs, Reviews: e.Reviews, Kept: []wire.ErasureKept{},
+		Versions: e.Versions, Jobs: e.Jobs, Reviews: e.Reviews, Kept: []wire.ErasureKept{}, Traces: wire.Traces(e.Traces),
 	}
 	for _, k := range e.Kept {
 		out.Kept = append(out.Kept, wire.ErasureKept{ID: k.ID, Name: k.Name})

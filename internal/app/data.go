@@ -145,6 +145,19 @@ func Backup(ctx context.Context, cfg Settings, log *slog.Logger, file string) er
 	return nil
 }
 
+// Vacuum writes the database's file again, and returns its size before and after.
+func Vacuum(ctx context.Context, cfg Settings, log *slog.Logger) (before, after int64, err error) {
+	if cfg.Servers() {
+		return 0, 0, fault.New(fault.Conflict, "the store is Postgres, which vacuums by itself (autovacuum); `gateway vacuum` is for the embedded store that --data names")
+	}
+	st, err := openToolEmbedded(ctx, cfg, log)
+	if err != nil {
+		return 0, 0, err
+	}
+	before, after, err = st.Vacuum(ctx)
+	return before, after, errors.Join(err, st.Close())
+}
+
 // Restore copies a backup into an empty data directory and verifies it.
 func Restore(ctx context.Context, cfg Settings, log *slog.Logger, file string) error {
 	if cfg.Servers() {

@@ -24,6 +24,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/build"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/llm"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
 )
 
@@ -231,7 +232,15 @@ func doctorStore(ctx context.Context, cfg Settings, log *slog.Logger) Finding {
 	if err != nil {
 		return Finding{Name: "store", State: Bad, Detail: fault.OneLine(err), Fix: "run `gateway check`"}
 	}
-	return Finding{Name: "store", State: OK, Detail: fmt.Sprintf("opens, %s, %.1f MiB (`gateway check` verifies it all)", schema, float64(size)/(1<<20))}
+	f := Finding{Name: "store", State: OK, Detail: fmt.Sprintf("opens, %s, %.1f MiB (`gateway check` verifies it all)", schema, float64(size)/(1<<20))}
+	switch traces, err := st.Traces(ctx); {
+	case err != nil:
+		return Finding{Name: "store", State: Bad, Detail: fault.OneLine(err), Fix: "run `gateway check`"}
+	case traces == memory.TracesVacuumNeeded:
+		f.State, f.Detail = Note, f.Detail+"; gaps of its pages may keep pieces of what was erased"
+		f.Fix = "run `gateway vacuum`, when writes can wait"
+	}
+	return f
 }
 
 func doctorModel(ctx context.Context, cfg Settings) Finding {

@@ -8,10 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipboxhq/slipbox/internal/config"
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/store/postgres/postgrestest"
 	"github.com/slipboxhq/slipbox/internal/store/sqlite"
+	"github.com/slipboxhq/slipbox/internal/tenant"
+	"github.com/slipboxhq/slipbox/internal/tenant/grant"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
@@ -92,6 +96,32 @@ func TestDoctorNamesTheOwnerAndTheMount(t *testing.T) {
 	found := doctorStore(t.Context(), cfg, slog.New(slog.DiscardHandler))
 	if found.State != Bad || !strings.Contains(found.Fix, "owner") || !strings.Contains(found.Fix, "mount it writable") || strings.Contains(found.Fix, "restore") {
 		t.Errorf("%+v", found)
+	}
+}
+
+// What was erased may have left pieces in a file that is too large to be vacuumed by itself: the command is named, and does it.
+func TestDoctorNamesTheVacuum(t *testing.T) {
+	t.Parallel()
+	cfg, log := config.Default(), slog.New(slog.DiscardHandler)
+	cfg.Data, cfg.VacuumBelow = t.TempDir(), 4096
+	st := must.Get(openEmbedded(t.Context(), cfg, time.Now, log, true))(t)
+	op := grant.Operator("test")
+	tn := must.Get(st.CreateTenant(t.Context(), op, tenant.Tenant{Name: "t"}))(t)
+	must.Do(t, st.DeleteTenant(t.Context(), op, tn.ID))
+	must.Do(t, st.Close())
+	if found := doctorStore(t.Context(), cfg, log); found.State != Note || !strings.Contains(found.Fix, "gateway vacuum") {
+		t.Errorf("%+v", found)
+	}
+	before, after, err := Vacuum(t.Context(), cfg, log)
+	if err != nil || before == 0 || after == 0 {
+		t.Errorf("%d, %d, %v", before, after, err)
+	}
+	if found := doctorStore(t.Context(), cfg, log); found.State != OK {
+		t.Errorf("%+v", found)
+	}
+	cfg.DatabaseURL = "postgres://x"
+	if _, _, err := Vacuum(t.Context(), cfg, log); !fault.Is(err, fault.Conflict) {
+		t.Error(err)
 	}
 }
 

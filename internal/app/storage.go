@@ -86,7 +86,7 @@ func openEmbedded(ctx context.Context, cfg Settings, clock memory.Clock, log *sl
 		reserve = cfg.DiskReserve
 	}
 	return sqlite.Open(ctx,
-		sqlite.Config{Path: filepath.Join(cfg.Data, databaseFile), NoMigrate: !holder, Reserve: reserve, Rest: cfg.Limits.FloodRest},
+		sqlite.Config{Path: filepath.Join(cfg.Data, databaseFile), NoMigrate: !holder, Reserve: reserve, VacuumBelow: cfg.VacuumBelow, Rest: cfg.Limits.FloodRest},
 		sqlite.Deps{Clock: clock, Logger: log})
 }
 

@@ -75,6 +75,13 @@ func (c *cli) removed(note string, report json.RawMessage, said []string) error 
 	if n := len(got.Waiting); n > 0 {
 		details = append(details, "summaries are made again first (`slipbox watch`)")
 	}
+	switch got.Traces {
+	case slipbox.TracesCleared, slipbox.TracesAutovacuum:
+	case slipbox.TracesPending:
+		details = append(details, "gaps of the database's file may keep pieces until the gateway vacuums it, in some minutes")
+	case slipbox.TracesVacuumNeeded:
+		details = append(details, "gaps of the database's file may keep pieces until an operator runs `gateway vacuum`")
+	}
 	for _, k := range got.Kept {
 		details = append(details, "something is left in "+clean(k.Name)+": erase it there")
 	}

@@ -44,6 +44,8 @@ type Config struct {
 	// DiskReserve is how many bytes beside the embedded store are kept free for deletions on a full disk;
 	// default 16 MiB; 0: none.
 	DiskReserve int64 `yaml:"disk_reserve" env:"SLIPBOX_DISK_RESERVE"`
+	// VacuumBelow is the size, in bytes, below which the file of the embedded store is vacuumed after erasures; default 128 MiB; 0: never.
+	VacuumBelow int64 `yaml:"vacuum_below" env:"SLIPBOX_VACUUM_BELOW"`
 
 	// DatabaseURL is the servers' Postgres, with the role that serves; empty selects the embedded store.
 	DatabaseURL string `yaml:"database_url" env:"DATABASE_URL" secret:"url"`
@@ -367,7 +369,8 @@ func Default() Config {
 		Addr:        "127.0.0.1:8080",
 		WorkerAddr:  "127.0.0.1:0",
 		Data:        "./data",
-		DiskReserve: 16 << 20, // a removal's step, and the log of other short writes, several times over
+		DiskReserve: 16 << 20,  // a removal's step, and the log of other short writes, several times over
+		VacuumBelow: 128 << 20, // writes wait for about a second
 		StopTimeout: 20 * time.Second, SpareProcessors: spare,
 		HTTP: api.DefaultConfig(),
 		Log:  Log{Level: "info", Format: "text"},
@@ -424,6 +427,7 @@ func (c Config) Validate() error {
 	refuse(c.Auth.Env != "" && !keyEnv.MatchString(c.Auth.Env), "auth.env", "%q must be 1 to 16 lower case letters and digits", c.Auth.Env)
 	refuse(c.Data == "", "data", "must name a directory")
 	refuse(c.DiskReserve != 0 && c.DiskReserve < minDiskReserve, "disk_reserve", "must be 0 (none), or %d bytes or more", minDiskReserve)
+	refuse(c.VacuumBelow < 0, "vacuum_below", "must be 0 (never) or more bytes")
 	c.validateServers(refuse)
 	refuse(c.ProfileAddr != "" && !isLoopback(c.ProfileAddr), "profile_addr", "must be a loopback address with a port, such as 127.0.0.1:6060: profiles show what the process works on")
 	refuse(c.StopTimeout <= 0, "stop_timeout", "must be above 0")

@@ -363,6 +363,8 @@ type Writer interface {
 	// one of the notes. The collection's log keeps its revisions, without what was in them. Conflict when a note of
 	// Erasing.Notes is visible.
 	EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.UUID, e Erasing, audit AuditEntry) (Erased, error)
+	// Traces returns what the files of the store keep of all that was erased.
+	Traces(ctx context.Context) (Traces, error)
 	// AddVectors stores further vectors of versions that the view's layers hold, of another embedder
 	// than that of their collections; SetEmbedder switches a collection to them. It writes no changeset
 	// and changes no version. Skipped are deleted versions, tombstones, and versions that have a vector of that
@@ -393,6 +395,17 @@ type Erased struct {
 	Jobs     int64 // jobs that are gone, or lost their result
 	Reviews  int64
 }
+
+// Traces is what files of a store keep of what was erased.
+type Traces string
+
+// The states.
+const (
+	TracesCleared      Traces = "cleared"       // nothing
+	TracesPending      Traces = "pending"       // pieces, until the store vacuums the file, when it is quiet
+	TracesVacuumNeeded Traces = "vacuum_needed" // pieces, until an operator vacuums the file
+	TracesAutovacuum   Traces = "autovacuum"    // dead rows, until the database server vacuums them
+)
 
 // WriteOptions describe a changeset.
 type WriteOptions struct {

@@ -33,8 +33,8 @@ type Transactions interface {
 	// Writing runs fn in one write transaction. An error rolls back; ErrRollback does so without
 	// being returned. fn may run more than once.
 	Writing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, Session) error) error
-	// Freeing is Writing for what frees space or ends a right. An engine keeps space for it that other
-	// writes cannot take, so that it succeeds on a full disk.
+	// Freeing is Writing for what erases, frees space or ends a right. An engine keeps space for it that other
+	// writes cannot take, so that it succeeds on a full disk, and clears the traces of what it deleted, unless it is NothingErased.
 	Freeing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, Session) error) error
 }
 
@@ -87,6 +87,8 @@ type Session interface {
 	Locks
 	// OthersWait reports whether other tenants wait for the transaction to end.
 	OthersWait(tenantID uuid.UUID) bool
+	// NothingErased says that a transaction that frees has deleted nothing of which traces may be left.
+	NothingErased()
 	Conn
 	TenantRemoval
 	CollectionRows

@@ -41,6 +41,9 @@ func (b *Base) EraseNotes(ctx context.Context, s tenant.Scope, collection uuid.U
 			return err
 		}
 		out.Reviews += proposals
+		if out.Versions+out.Jobs+out.Reviews == 0 {
+			q.NothingErased()
+		}
 		return auditTarget(ctx, q, s, r.ID, audit, b.now())
 	})
 	return out, err

@@ -712,6 +712,13 @@ func (ob *observed) Touched(ctx context.Context, s tenant.Scope, a memory.View, 
 	return ob.Store.Touched(ctx, s, a, b)
 }
 
+// Traces implements Store.
+func (ob *observed) Traces(ctx context.Context) (out1 memory.Traces, err error) {
+	ctx, finish := ob.begin(ctx, "Traces", uuid.Nil, uuid.Nil)
+	defer finish(&err)
+	return ob.Store.Traces(ctx)
+}
+
 // UpdateCollection implements Store.
 func (ob *observed) UpdateCollection(ctx context.Context, s tenant.Scope, collection uuid.UUID, audit memory.AuditEntry, fn func(*memory.Collection) error) (out1 memory.Collection, err error) {
 	ctx, finish := ob.begin(ctx, "UpdateCollection", s.Tenant(), collection)

@@ -446,6 +446,14 @@ const (
 	ToolTypeFunction ToolType = "function"
 )
 
+// Defines values for Traces.
+const (
+	TracesAutovacuum   Traces = "autovacuum"
+	TracesCleared      Traces = "cleared"
+	TracesPending      Traces = "pending"
+	TracesVacuumNeeded Traces = "vacuum_needed"
+)
+
 // Defines values for WebhookEvent.
 const (
 	WebhookEventLinkAdded   WebhookEvent = "link.added"
@@ -1634,6 +1642,12 @@ type ErasureReport struct {
 	// Rewritten Notes that remain without what was erased, and of which only the current version is left.
 	Rewritten []uuid.UUID `json:"rewritten"`
 
+	// Traces What the files of the database keep of all that was erased, in gaps of their pages. `cleared`: nothing. `pending`: pieces, until
+	// the gateway vacuums the file, when nothing was written for ten seconds, after ten minutes, or when it ends. `vacuum_needed`:
+	// pieces, until an operator runs `gateway vacuum`; the file is larger than `SLIPBOX_VACUUM_BELOW`. `autovacuum`: dead rows,
+	// until Postgres vacuums them.
+	Traces Traces `json:"traces"`
+
 	// Versions Versions that are gone, with their vectors.
 	Versions int64 `json:"versions"`
 
@@ -1972,6 +1986,12 @@ type ForgetReport struct {
 
 	// Removed All rows of what was deleted are known to be gone.
 	Removed bool `json:"removed"`
+
+	// Traces What the files of the database keep of all that was erased, in gaps of their pages. `cleared`: nothing. `pending`: pieces, until
+	// the gateway vacuums the file, when nothing was written for ten seconds, after ten minutes, or when it ends. `vacuum_needed`:
+	// pieces, until an operator runs `gateway vacuum`; the file is larger than `SLIPBOX_VACUUM_BELOW`. `autovacuum`: dead rows,
+	// until Postgres vacuums them.
+	Traces *Traces `json:"traces,omitempty"`
 }
 
 // ForgetRequest Examples: {"dry_run":true,"floor":0.05,"mode":"threshold"}
@@ -4548,6 +4568,12 @@ type ToolList struct {
 
 // ToolName Id or name.
 type ToolName = string
+
+// Traces What the files of the database keep of all that was erased, in gaps of their pages. `cleared`: nothing. `pending`: pieces, until
+// the gateway vacuums the file, when nothing was written for ten seconds, after ten minutes, or when it ends. `vacuum_needed`:
+// pieces, until an operator runs `gateway vacuum`; the file is larger than `SLIPBOX_VACUUM_BELOW`. `autovacuum`: dead rows,
+// until Postgres vacuums them.
+type Traces string
 
 // Triple What the semantic layer holds.
 type Triple struct {

@@ -761,7 +761,10 @@ func (f *Service) erase(ctx context.Context, s tenant.Scope, id uuid.UUID, views
 		out.Versions, out.Jobs, out.Reviews = out.Versions+erased.Versions, out.Jobs+erased.Jobs, out.Reviews+erased.Reviews
 	}
 	var err error
-	out.Kept, err = f.notes.HeldElsewhere(ctx, s, &c, out.Gone)
+	if out.Kept, err = f.notes.HeldElsewhere(ctx, s, &c, out.Gone); err != nil {
+		return out, err
+	}
+	out.Traces, err = f.store.Traces(ctx)
 	return out, err
 }
 

@@ -23,6 +23,7 @@ type CollectionsStore interface {
 	Counts(ctx context.Context, s tenant.Scope, v memory.View) (memory.Counts, error)
 	Notes(ctx context.Context, s tenant.Scope, v memory.View, ids []uuid.UUID, o memory.ReadOptions) ([]memory.Note, error)
 	memory.AnswerStore
+	Traces(ctx context.Context) (memory.Traces, error)
 }
 
 // CollectionsDeps are the dependencies of Collections.

@@ -31,6 +31,9 @@ type Forgotten struct {
 	Kept       *fault.Error // why it is still there; nil: it was deleted
 }
 
+// Traces returns what the files of the store keep of all that was erased.
+func (c *Collections) Traces(ctx context.Context) (memory.Traces, error) { return c.store.Traces(ctx) }
+
 // Forget deletes every collection that the scope reaches and that has all of these ids of an application, and perhaps
 // others (collections:write, and base:write if one of them is shared). It returns all of them in the order
 // of deletion, forks before what they read. NotFound when there is none. HasForks when a fork of one that the scope

@@ -27,7 +27,8 @@ type Erasure struct {
 	Waiting []uuid.UUID // jobs that erase the earlier versions of summaries when these are made again
 	// Kept are collections where something stays: forks of others, what was derived from the note; relatives of this fork
 	// to which a merge has taken notes.
-	Kept []KeptIn
+	Kept   []KeptIn
+	Traces memory.Traces
 }
 
 // KeptIn is a collection in which an erasure leaves something.
@@ -90,7 +91,10 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 			return out, err
 		}
 	}
-	err = n.keptElsewhere(ctx, s, &c, x, &out)
+	if err := n.keptElsewhere(ctx, s, &c, x, &out); err != nil {
+		return out, err
+	}
+	out.Traces, err = n.store.Traces(ctx)
 	return out, err
 }
 

@@ -256,6 +256,9 @@ func (s *Store) Size(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
+// Traces implements memory.Writer.
+func (*Store) Traces(context.Context) (memory.Traces, error) { return memory.TracesAutovacuum, nil }
+
 // Close waits for running statements and closes all connections.
 func (s *Store) Close() error {
 	if s.replica != nil {

@@ -384,6 +384,9 @@ func (t transactions) Freeing(ctx context.Context, tenantID uuid.UUID, fn func(c
 	return t.Writing(ctx, tenantID, fn)
 }
 
+// NothingErased implements store.Session: dead rows are left to the vacuum of the server.
+func (*session) NothingErased() {}
+
 // Writing implements store.Transactions.
 func (t transactions) Writing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, store.Session) error) error {
 	return t.store.writing(ctx, tenantID, func(ctx context.Context, q *session) error { return fn(ctx, q) })

@@ -24,3 +24,12 @@ func diskBytes(path string) int64 {
 	}
 	return int64(min(st.Blocks, math.MaxInt64/uint64(st.Bsize))) * st.Bsize //nolint:gosec // bounded; a block has a positive size
 }
+
+// freeBytes returns what a process may still write to the file system that has a file; the most: unknown.
+func freeBytes(path string) int64 {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(path, &st); err != nil {
+		return math.MaxInt64
+	}
+	return int64(min(st.Bavail, math.MaxInt64/uint64(st.Bsize))) * st.Bsize //nolint:gosec // as above
+}

@@ -46,7 +46,8 @@ type checkpoints struct {
 
 	file *os.File // the database; of the checkpoint that runs
 
-	erasing *time.Timer // truncates the WAL when the store has been quiet after an erasure; while mu is held
+	erasing   *time.Timer // truncates the WAL when the store has been quiet after an erasure; while mu is held
+	vacuuming *time.Timer // calls vacuumQuietly; while mu is held
 }
 
 // truncateAfter is how long after the last transaction that freed space the WAL is truncated, and truncateWait how long that
@@ -60,29 +61,38 @@ const (
 // later writes overwrite it, which in a quiet store they never do.
 func (s *Store) truncateLater(after time.Duration) {
 	c := &s.checkpoints
+	c.later(&c.erasing, after, true, func() {
+		if err := s.cutWAL(context.Background()); err != nil {
+			s.log.Debug("the write-ahead log is not truncated yet", "error", err)
+			s.truncateLater(after)
+		}
+	})
+}
+
+// later calls fn after a while, unless checkpoints are stopped before. A call that waits stays, and is put off if so asked.
+func (c *checkpoints) later(timer **time.Timer, after time.Duration, putOff bool, fn func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopped {
 		return
 	}
-	if c.erasing != nil {
-		c.erasing.Reset(after)
+	if *timer != nil {
+		if putOff {
+			(*timer).Reset(after)
+		}
 		return
 	}
-	c.erasing = time.AfterFunc(after, func() {
+	*timer = time.AfterFunc(after, func() {
 		c.mu.Lock()
 		if c.stopped {
 			c.mu.Unlock()
 			return
 		}
-		c.erasing = nil
+		*timer = nil
 		c.running.Add(1)
 		c.mu.Unlock()
 		defer c.running.Done()
-		if err := s.cutWAL(context.Background()); err != nil {
-			s.log.Debug("the write-ahead log is not truncated yet", "error", err)
-			s.truncateLater(after)
-		}
+		fn()
 	})
 }
 
@@ -138,8 +148,10 @@ func (s *Store) checkpointLater(q *session) {
 func (c *checkpoints) stop() {
 	c.mu.Lock()
 	c.stopped = true
-	if c.erasing != nil {
-		c.erasing.Stop()
+	for _, t := range []*time.Timer{c.erasing, c.vacuuming} {
+		if t != nil {
+			t.Stop()
+		}
 	}
 	c.mu.Unlock()
 	c.running.Wait()

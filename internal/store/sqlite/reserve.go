@@ -66,6 +66,7 @@ type reserve struct {
 	pages        int64
 
 	low    atomic.Bool
+	writes atomic.Int64 // transactions that succeeded
 	fullAt atomic.Int64 // when a write last met a full disk, in ms; 0: never
 	big    atomic.Int64 // size of the WAL from which on the next truncation is tried
 
@@ -255,6 +256,7 @@ func (s *Store) settle(ctx context.Context, q *session, err error) error {
 	r := &s.reserve
 	switch {
 	case err == nil:
+		r.writes.Add(1)
 		s.boundWAL(ctx, q)
 		if r.low.Load() {
 			s.regain(ctx, q)

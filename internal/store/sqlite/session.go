@@ -26,10 +26,11 @@ import (
 type session struct {
 	noLocks
 
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
-	low   int   // the store was low on space when the transaction began: rows that a removal's step may delete; 0: it was not
-	limit int64 // of the file, in pages, as it was last set
+	conn   *sql.Conn
+	stmts  map[string]*sql.Stmt
+	erased bool  // the transaction erases something
+	low    int   // the store was low on space when the transaction began: rows that a removal's step may delete; 0: it was not
+	limit  int64 // of the file, in pages, as it was last set
 
 	pages int64 // that the connection had read when they were counted last
 
@@ -446,9 +447,22 @@ func (t transactions) Writing(ctx context.Context, tenantID uuid.UUID, fn func(c
 
 // Freeing implements store.Transactions.
 func (t transactions) Freeing(ctx context.Context, tenantID uuid.UUID, fn func(context.Context, store.Session) error) error {
-	err := t.store.writingOr(ctx, ofCaller(tenantID), true, func(ctx context.Context, q *session) error { return fn(ctx, q) })
+	erased := false
+	err := t.store.writingOr(ctx, ofCaller(tenantID), true, func(ctx context.Context, q *session) error {
+		q.erased = true
+		if err := fn(ctx, q); err != nil {
+			return err
+		}
+		if erased = q.erased; !erased {
+			return nil
+		}
+		return q.markErased(ctx)
+	})
 	if err == nil {
 		t.store.truncateLater(truncateAfter)
+		if erased {
+			t.store.vacuumLater()
+		}
 	}
 	return err
 }

@@ -41,6 +41,8 @@ type Config struct {
 	// Reserve is the size of a file beside the database whose space is for deletions on a full disk, at most
 	// a quarter of the disk; 0: none. Only the process that serves the file has one.
 	Reserve int64
+	// VacuumBelow is the size, in bytes, below which a file is vacuumed after an erasure; 0: never.
+	VacuumBelow int64
 	// NoMigrate refuses a file of an older schema instead of migrating it; for tools beside a
 	// running server. A file that does not exist is then NotFound, and is not created.
 	NoMigrate bool
@@ -71,6 +73,7 @@ type Store struct {
 
 	reserve     reserve
 	checkpoints checkpoints
+	vacuums     vacuums
 	walLimit    int64 // in bytes
 }
 
@@ -114,13 +117,14 @@ func Open(ctx context.Context, c Config, d Deps) (*Store, error) {
 		return nil, errors.Join(s.translate(err), wdb.Close())
 	}
 	rdb.SetMaxOpenConns(c.Readers)
-	if err := s.migrate(ctx, wdb, c.NoMigrate); err != nil {
+	fresh, err := s.migrate(ctx, wdb, c.NoMigrate)
+	if err != nil {
 		return nil, errors.Join(s.translate(err), wdb.Close(), rdb.Close())
 	}
 	s.write, s.read = newPool(wdb, 1, &s.pages), newPool(rdb, c.Readers, &s.pages)
 	// More reads of one tenant than there are CPUs would only take turns of these.
 	s.readTurns = fair.NewGate(c.Readers, max(2, cpus.Count())).Resting(c.Rest)
-	if err := s.openReserve(ctx, c); err != nil {
+	if err := errors.Join(s.openReserve(ctx, c), s.openVacuums(ctx, c, fresh)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -145,27 +149,31 @@ func (s *Store) prepareFile(c Config) error {
 	return nil
 }
 
-func (s *Store) migrate(ctx context.Context, db *sql.DB, refuse bool) error {
+// migrate reports whether the file had no schema before.
+func (s *Store) migrate(ctx context.Context, db *sql.DB, refuse bool) (fresh bool, err error) {
 	folder, err := fs.Sub(migrations.SQLite, "sqlite")
 	if err != nil {
-		return fmt.Errorf("embedded migrations: %w", err)
+		return false, fmt.Errorf("embedded migrations: %w", err)
+	}
+	if err := db.QueryRowContext(ctx, "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)").Scan(&fresh); err != nil {
+		return false, err
 	}
 	m, err := store.NewMigrator(db, store.SQLite, folder)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !refuse {
 		if err := m.Up(ctx); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if s.schema, err = m.Schema(ctx); err != nil {
-		return err
+		return false, err
 	}
 	if !s.schema.Unreleased && s.schema.Current < s.schema.Known {
-		return fault.Wrap(store.ErrOlder, fault.Conflict, "the database has schema version %d, this build needs %d", s.schema.Current, s.schema.Known)
+		return false, fault.Wrap(store.ErrOlder, fault.Conflict, "the database has schema version %d, this build needs %d", s.schema.Current, s.schema.Known)
 	}
-	return s.schema.Usable()
+	return fresh, s.schema.Usable()
 }
 
 // Schema returns the version of the database when it was opened.
@@ -253,8 +261,8 @@ func (s *Store) Size(context.Context) (int64, error) {
 	return n, nil
 }
 
-// Close waits for the running write, moves the WAL into the file when no other process uses it, and
-// closes all connections.
+// Close waits for the running write, vacuums the file if something was erased, moves the WAL into the file when no other process
+// uses it, and closes all connections.
 func (s *Store) Close() error {
 	select {
 	case <-s.closed:
@@ -268,6 +276,9 @@ func (s *Store) Close() error {
 	w, werr := s.write.take(ctx)
 	if werr != nil {
 		return errors.Join(err, werr)
+	}
+	if s.vacuums.owed.Load() {
+		_ = s.vacuumErased(ctx, w) // it is logged, and the next process tries it again
 	}
 	if _, _, _, e := w.moveWAL(ctx, "TRUNCATE"); e != nil {
 		// The WAL is durable; the next open moves it into the file.

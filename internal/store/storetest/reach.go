@@ -51,7 +51,7 @@ var scopeless = map[string]string{
 	"CreateOperatorKey": "operator", "ListOperatorKeys": "operator", "UpdateOperatorKey": "operator",
 	"ExpiredCollections": "ids only", "ExpiringCollections": "ids only", "EphemeralCollections": "ids only", "DueCollections": "ids only", "StaleParts": "ids only",
 	"NextDue": "a time only", "Backlog": "numbers and a time only", "VoidLeases": "at start",
-	"Verify": "whole store", "Schema": "whole store", "Size": "whole store", "Ping": "whole store", "Close": "whole store",
+	"Verify": "whole store", "Schema": "whole store", "Size": "whole store", "Traces": "whole store", "Ping": "whole store", "Close": "whole store",
 }
 
 var errVisible = errors.New("data of another scope is visible")

@@ -300,6 +300,8 @@ func eraseNotes(_ *testing.T, w *world) {
 	before := w.view(c.ID)
 	out := must(w.EraseNotes(w.ctx, w.all, c.ID, memory.Erasing{Notes: []uuid.UUID{a.ID}}, entry))(w.t)
 	w.assertf(out.Versions == 4 && out.Reviews == 1 && out.Jobs == 2, "erased: %+v", out)
+	traces := must(w.Traces(w.ctx))(w.t)
+	w.assertf(traces != "" && traces != memory.TracesCleared, "traces: %q", traces)
 	w.assertf(len(out.Layers) == 4 && out.Layers[0] == c.ID, "layers: %v", out.Layers)
 	for _, id := range []uuid.UUID{c.ID, f.ID, g.ID, other.ID} {
 		for at := memory.Revision(0); at <= w.head(id); at++ {

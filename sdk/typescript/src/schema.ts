@@ -3279,7 +3279,16 @@ export interface components {
             waiting: string[];
             /** @description Collections where something is left to erase. Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it. Collections that this one was forked from, and their other forks: a merge has taken the note, or what was derived from it, there. */
             kept: components["schemas"]["ErasureKept"][];
+            traces: components["schemas"]["Traces"];
         };
+        /**
+         * @description What the files of the database keep of all that was erased, in gaps of their pages. `cleared`: nothing. `pending`: pieces, until
+         *     the gateway vacuums the file, when nothing was written for ten seconds, after ten minutes, or when it ends. `vacuum_needed`:
+         *     pieces, until an operator runs `gateway vacuum`; the file is larger than `SLIPBOX_VACUUM_BELOW`. `autovacuum`: dead rows,
+         *     until Postgres vacuums them.
+         * @enum {string}
+         */
+        Traces: "cleared" | "pending" | "vacuum_needed" | "autovacuum";
         ErasureKept: {
             /** Format: uuid */
             id: string;
@@ -3300,6 +3309,7 @@ export interface components {
              * @description Of these notes.
              */
             bytes: number;
+            traces?: components["schemas"]["Traces"];
         };
         ForgottenCollection: {
             /**

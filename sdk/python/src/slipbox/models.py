@@ -1820,6 +1820,14 @@ class ErasureReport(Model):
     """
     Collections where something is left to erase. Forks that the key may not write: the note is gone from them, too, but not what their agents derived from it. Collections that this one was forked from, and their other forks: a merge has taken the note, or what was derived from it, there.
     """
+    traces: str
+    """
+    What the files of the database keep of all that was erased, in gaps of their pages. `cleared`: nothing. `pending`: pieces, until
+    the gateway vacuums the file, when nothing was written for ten seconds, after ten minutes, or when it ends. `vacuum_needed`:
+    pieces, until an operator runs `gateway vacuum`; the file is larger than `SLIPBOX_VACUUM_BELOW`. `autovacuum`: dead rows,
+    until Postgres vacuums them.
+
+    """
 
 
 class ForgottenCollection(Model):
@@ -2757,6 +2765,14 @@ class ForgetReport(Model):
     bytes: int
     """
     Of these notes.
+    """
+    traces: str | None = None
+    """
+    What the files of the database keep of all that was erased, in gaps of their pages. `cleared`: nothing. `pending`: pieces, until
+    the gateway vacuums the file, when nothing was written for ten seconds, after ten minutes, or when it ends. `vacuum_needed`:
+    pieces, until an operator runs `gateway vacuum`; the file is larger than `SLIPBOX_VACUUM_BELOW`. `autovacuum`: dead rows,
+    until Postgres vacuums them.
+
     """
 
 
