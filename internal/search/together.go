@@ -42,46 +42,66 @@ func Together(hits []Statement, alike func(a, b int) bool) [][]int {
 // that they share divided by that of the text with the smaller one. A word weighs more the fewer of the texts have it,
 // so a name that all of them have counts little.
 func SharedWords(texts [][]string) func(a, b int) float64 {
-	in := map[string]int{}
-	has := make([]map[string]bool, len(texts))
-	for i, words := range texts {
-		has[i] = make(map[string]bool, len(words))
+	has, in := numbered(texts)
+	weight := make([]float64, len(texts)+1) // of a word, by how many texts have it
+	for n := 1; n < len(weight); n++ {
+		weight[n] = math.Log1p(float64(len(texts)) / float64(n))
+	}
+	count := make([]int, len(weight))
+	sum := func(words []int) (sum float64) { // the lightest first, so that it is the same each time
+		clear(count)
 		for _, w := range words {
-			if !has[i][w] {
-				has[i][w] = true
-				in[w]++
+			count[in[w]]++
+		}
+		for n := len(weight) - 1; n > 0; n-- {
+			for range count[n] {
+				sum += weight[n]
 			}
 		}
+		return sum
 	}
-	weigh := func(w string) float64 { return math.Log1p(float64(len(texts)) / float64(in[w])) }
 	whole := make([]float64, len(texts))
-	for i, words := range has {
-		whole[i] = sumOf(words, weigh)
+	for i := range has {
+		whole[i] = sum(has[i])
 	}
+	var both []int
 	return func(a, b int) float64 {
 		least := min(whole[a], whole[b])
 		if least == 0 {
 			return 0
 		}
-		return sumOf(has[a], func(w string) float64 {
-			if has[b][w] {
-				return weigh(w)
+		both = both[:0]
+		for _, w := range has[a] {
+			if _, ok := slices.BinarySearch(has[b], w); ok {
+				both = append(both, w)
 			}
-			return 0
-		}) / least
+		}
+		return sum(both) / least
 	}
 }
 
-// sumOf adds the weights of words up, in an order that makes the sum the same each time.
-func sumOf(words map[string]bool, weigh func(string) float64) float64 {
-	weights := make([]float64, 0, len(words))
-	for w := range words {
-		weights = append(weights, weigh(w))
+// numbered returns the words of each text as numbers, ascending and without repeats, and how many texts have each number.
+func numbered(texts [][]string) (has [][]int, in []int) {
+	total := 0
+	for _, words := range texts {
+		total += len(words)
 	}
-	slices.Sort(weights)
-	sum := 0.0
-	for _, x := range weights {
-		sum += x
+	number := make(map[string]int, total)
+	last := make([]int, 0, total) // the last text that has a word
+	in, has = make([]int, 0, total), make([][]int, len(texts))
+	for i, words := range texts {
+		has[i] = make([]int, 0, len(words))
+		for _, w := range words {
+			n, known := number[w]
+			if !known {
+				n = len(in)
+				number[w], in, last = n, append(in, 0), append(last, -1)
+			}
+			if last[n] != i {
+				in[n], last[n], has[i] = in[n]+1, i, append(has[i], n)
+			}
+		}
+		slices.Sort(has[i])
 	}
-	return sum
+	return has, in
 }

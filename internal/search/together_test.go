@@ -1,7 +1,10 @@
 package search_test
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -31,5 +34,46 @@ func TestSharedWords(t *testing.T) {
 	shared := search.SharedWords([][]string{{"nora", "chinese", "food", "love"}, {"nora", "chinese", "food", "hate"}, {"nora", "cat"}, nil})
 	if same, other := shared(0, 1), shared(0, 2); same < .5 || other > .4 || shared(0, 3) != 0 || same != shared(1, 0) {
 		t.Errorf("the same thing has %.2f, another one %.2f", same, other)
+	}
+}
+
+// Words are counted once for each text, and the sum is that of their weights, the lightest first, to the last bit.
+func TestSharedWordsAreExact(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		texts, in := make([][]string, 2+rng.IntN(9)), map[string]int{}
+		for i := range texts {
+			for range rng.IntN(40) {
+				texts[i] = append(texts[i], strconv.Itoa(int(30*rng.Float64()*rng.Float64())))
+			}
+			for _, w := range slices.Compact(slices.Sorted(slices.Values(texts[i]))) {
+				in[w]++
+			}
+		}
+		sum := func(a, b []string) (sum float64) {
+			var weights []float64
+			for _, w := range slices.Compact(slices.Sorted(slices.Values(a))) {
+				if slices.Contains(b, w) {
+					weights = append(weights, math.Log1p(float64(len(texts))/float64(in[w])))
+				}
+			}
+			for _, x := range slices.Sorted(slices.Values(weights)) {
+				sum += x
+			}
+			return sum
+		}
+		shared := search.SharedWords(texts)
+		for a := range texts {
+			for b := range texts {
+				want, least := 0.0, min(sum(texts[a], texts[a]), sum(texts[b], texts[b]))
+				if least > 0 {
+					want = sum(texts[a], texts[b]) / least
+				}
+				if got := shared(a, b); got != want {
+					t.Errorf("%v and %v share %v, want %v", texts[a], texts[b], got, want)
+				}
+			}
+		}
 	}
 }
