@@ -28,7 +28,7 @@ func (m *serversBench) searches(b *testing.B) {
 		c := m.filled(b, n)
 		name := fmt.Sprintf("%d notes, ", n)
 		row(b, name+"written to the store, 500 a transaction", map[string]float64{"notes/s": float64(n) / c.took.Seconds()})
-		m.cold(b, c.id, name+"first search of a gateway, hybrid: the index is loaded", map[string]any{"query": queries[0]})
+		m.cold(b, c.id, name+"first search of a gateway, hybrid: Postgres scans", map[string]any{"query": queries[0]})
 		m.cold(b, c.id, name+"first search of a gateway, vector: Postgres scans", map[string]any{"query": queries[0], "mode": "vector"})
 		g := m.gateway(b, m.site)
 		m.warm(b, c.id, g)

@@ -33,7 +33,7 @@ func (sr *searchRun) openIndex(ctx context.Context) (err error) {
 		return sr.waitForIndex(ctx, r.cfg.LoadTimeout)
 	}
 	if r.cfg.ColdScan && sr.mode == Vector {
-		r.loadAhead(sr.scope, sr.view)
+		sr.loadAfter = true
 		return nil
 	}
 	if r.cfg.ColdNotes < 0 || sr.q.Internal {
@@ -52,8 +52,8 @@ func (sr *searchRun) openIndex(ctx context.Context) (err error) {
 	if counts.Notes < r.cfg.ColdNotes {
 		return sr.waitForIndex(ctx, r.cfg.LoadTimeout)
 	}
-	sr.unread = !loads && counts.Notes-rows >= r.cfg.ColdNotes
-	if !loads && !sr.unread {
+	sr.loadAfter = !loads && counts.Notes-rows >= r.cfg.ColdNotes
+	if !loads && !sr.loadAfter {
 		if err = sr.waitForIndex(ctx, min(r.cfg.ColdWait, r.cfg.LoadTimeout)); !fault.Is(err, fault.Unavailable) {
 			return err
 		}

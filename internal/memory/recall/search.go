@@ -46,7 +46,7 @@ type searchRun struct {
 	features        search.Features       // what its weights depend on
 	usedProfile     search.Profile
 
-	unread bool // too much is missing in the index to be waited for, and nothing fills it
+	loadAfter bool // the index is filled in the background when the store has answered, which needs the processors
 
 	// What was found.
 	signals []index.Signals
@@ -257,7 +257,7 @@ func (sr *searchRun) withoutIndex(ctx context.Context) (hits []search.Hit, scann
 	made, err := sr.embedQuery(ctx)
 	if err == nil {
 		hits, err = sr.scanStore(ctx, made.vector)
-		if sr.unread { // the scan had the processors
+		if sr.loadAfter {
 			sr.service.loadAhead(sr.scope, sr.view)
 		}
 		return hits, true, err
