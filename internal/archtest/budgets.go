@@ -52,7 +52,7 @@ func Budgets() map[string]int {
 		"internal/auth":                             2867,
 		"internal/store":                            8195,
 		"internal/store/sqlite":                     5576,
-		"internal/store/postgres":                   5730,
+		"internal/store/postgres":                   5734,
 		"internal/llm":                              5362,
 		"internal/analyst":                          1842,
 		"internal/redis":                            1200,

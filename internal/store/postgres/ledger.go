@@ -120,7 +120,7 @@ func sumByKey(use []memory.ModelUse) []memory.ModelUse {
 func (q *session) checkReached(ctx context.Context, sc tenant.Scope, all ids) error {
 	var p params
 	text := "SELECT COUNT(*) FROM unnest(" + p.add(all) + "::uuid[]) w (id) WHERE w.id <> " + zeroID +
-		" AND NOT EXISTS (SELECT 1 FROM collections c WHERE c.tenant = " + p.add(sc.Tenant()) + " AND c.id = w.id" + reachedBy(&p, sc) + ")"
+		" AND (SELECT 1 FROM collections c WHERE c.tenant = " + p.add(sc.Tenant()) + " AND c.id = w.id" + reachedBy(&p, sc) + " LIMIT 1) IS NULL"
 	var lost int
 	_, err := q.get(ctx, text, p.args, &lost)
 	if err == nil && lost > 0 {

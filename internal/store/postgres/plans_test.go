@@ -284,7 +284,9 @@ func (s *statements) check(t *testing.T) {
 	defer setAutovacuum(t, owner, " RESET (autovacuum_enabled)") // the database is lent again
 	serving := connect(t, db.URL)
 	for _, conn := range []*pgx.Conn{owner, serving} {
-		direct(t, conn, "SET enable_seqscan = off") // as for every connection of a store
+		// As for every connection of a store.
+		direct(t, conn, "SET enable_seqscan = off")
+		direct(t, conn, "SET plan_cache_mode = force_generic_plan")
 	}
 
 	grow(t, owner, 400, 10)
@@ -308,13 +310,26 @@ func (s *statements) check(t *testing.T) {
 	}
 }
 
-// plan returns how a role reads what a statement asks for.
-func (s *statements) plan(t *testing.T, role *pgx.Conn, text string) (planNode, error) {
+// plan returns how a role reads what a statement asks for: as a prepared statement, which is planned for any arguments, or with those of
+// its first use, as in the modes for poolers.
+func (s *statements) plan(t *testing.T, role *pgx.Conn, text string, prepared bool) (planNode, error) {
 	t.Helper()
 	var plans []struct{ Plan planNode }
 	tx := must.Get(role.Begin(t.Context()))(t)
 	s.set(t, tx, text)
-	err := tx.QueryRow(t.Context(), "EXPLAIN (FORMAT JSON) "+text, s.seen[text]...).Scan(&plans)
+	args := s.seen[text]
+	if prepared {
+		direct(t, role, "PREPARE planned AS "+text)
+		text = "EXECUTE planned"
+		if len(args) > 0 {
+			text += "(NULL" + strings.Repeat(", NULL", len(args)-1) + ")"
+		}
+		args = nil
+	}
+	err := tx.QueryRow(t.Context(), "EXPLAIN (FORMAT JSON) "+text, args...).Scan(&plans)
+	if prepared {
+		direct(t, role, "DEALLOCATE planned")
+	}
 	if err := errors.Join(err, tx.Rollback(t.Context())); err != nil {
 		return planNode{}, err
 	}
@@ -329,7 +344,7 @@ func (s *statements) spread(t *testing.T, owner *pgx.Conn) {
 		if !explains(text) {
 			continue
 		}
-		plan, err := s.plan(t, owner, text)
+		plan, err := s.plan(t, owner, text, false)
 		if strays := plan.strays(text); err != nil || len(strays) > 0 {
 			t.Errorf("%v: %s\n  %s", err, text, strings.Join(strays, "\n  "))
 		}
@@ -344,18 +359,20 @@ func (s *statements) explain(t *testing.T, serving *pgx.Conn, when string, used 
 		if !explains(text) {
 			continue
 		}
-		plan, err := s.plan(t, serving, text)
-		if err != nil {
-			t.Errorf("%v: %s", err, text)
-			continue
-		}
-		explained[text[:min(len(text), 100)]] = true
-		problems := plan.problems(text)
-		if len(problems) > 0 && exempt(text, used) {
-			problems = nil
-		}
-		if problems = slices.Concat(problems, plan.unordered(text)); len(problems) > 0 {
-			t.Errorf("%s: %s\n  %s", when, text[:min(len(text), 5_000)], strings.Join(problems, "\n  "))
+		for as, prepared := range map[string]bool{"prepared": true, "with its arguments": false} {
+			plan, err := s.plan(t, serving, text, prepared)
+			if err != nil {
+				t.Errorf("%v: %s", err, text)
+				continue
+			}
+			explained[text[:min(len(text), 100)]] = true
+			problems := plan.problems(text)
+			if len(problems) > 0 && exempt(text, used) {
+				problems = nil
+			}
+			if problems = slices.Concat(problems, plan.unordered(text)); len(problems) > 0 {
+				t.Errorf("%s, %s: %s\n  %s", when, as, text[:min(len(text), 5_000)], strings.Join(problems, "\n  "))
+			}
 		}
 	}
 	if len(explained) < 150 {
