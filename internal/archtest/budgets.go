@@ -58,7 +58,7 @@ func Budgets() map[string]int {
 		"internal/redis":                            1200,
 		"internal/cache":                            790,
 		"internal/encoder":                          2931,
-		"internal/said":                             1276,
+		"internal/said":                             1284,
 		"internal/index":                            5490,
 		"internal/snapshot":                         340,
 		"internal/search":                           1708,

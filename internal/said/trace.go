@@ -13,7 +13,15 @@ var positions = regexp.MustCompile(`[\w)\]>-]\.[A-Za-z]\w{0,5}:\d+:` +
 	`|\([^\s()]*\.[A-Za-z]\w{0,5}:\d+` +
 	`|[/\\][^\s:"'()]*\.[A-Za-z]\w{0,5}[:(]\d+` +
 	`|[/\\][^\s:"']*\.[A-Za-z]\w{0,5}[:,] ?\p{L}+ \d+` +
-	`|["'](?:<[^"']*>|[^"']*\.\w{1,6})["'], \p{L}+ \d+`)
+	`|["'](?:<[^"']*>|[^"']*\.\w{1,6})["'], \p{L}+ \d+` +
+	`|^#?\d+\s+\S+\s+0x[0-9a-fA-F]{6,}\s+\S`) // a numbered call in a library, by its address
+
+// loosePositions are forms in which a person, too, may name a part of a file: a word and a number behind it, or a number sign. Beside
+// a call only a program does.
+var (
+	loosePositions = regexp.MustCompile(`[\w)\]-]\.[A-Za-z]\w{0,5}(?: \p{L}+ |#)\d+`)
+	calls          = regexp.MustCompile(`\w\(`)
+)
 
 // frameWords is how many plain words a line has at most that only names a position.
 const frameWords = 4
@@ -36,7 +44,7 @@ func readTraceLine(line string) (t traceLine) {
 	plain, code, labeled := 0, 0, false
 	for i, w := range strings.Fields(told) {
 		bare, isLabel := strings.CutSuffix(w, ":")
-		label, isCode := isLabel && bare != "", isCodeWord(bare)
+		label, isCode := isLabel && strings.ContainsFunc(bare, unicode.IsLetter), isCodeWord(bare)
 		labeled = labeled || label && i == 0
 		t.headed = t.headed || label && isCode
 		switch {
@@ -48,8 +56,9 @@ func readTraceLine(line string) (t traceLine) {
 	}
 	t.code = code > 0 && 2*code >= plain
 	t.introduces = strings.HasSuffix(told, ":")
-	t.named = positions.MatchString(told) && (!labeled || t.headed)
-	t.frame = t.named && plain <= frameWords
+	exact, loose := positions.MatchString(told), loosePositions.MatchString(told)
+	t.named = (exact || loose) && (!labeled || t.headed)
+	t.frame = t.named && plain <= frameWords && (exact || calls.MatchString(told))
 	t.headed = t.headed || labeled && code > 0 || strings.HasSuffix(told, "):")
 	return t
 }
