@@ -746,3 +746,19 @@ func TestMem0Quotations(t *testing.T) {
 		t.Errorf("the model was asked for facts %d times, for decisions %d times", extracted, decided)
 	}
 }
+
+// What a decision says instead of a quotation takes no place of one.
+func TestMem0QuotationsKeepTheirWords(t *testing.T) {
+	t.Parallel()
+	for _, operation := range []string{"UPDATE", "DELETE"} {
+		w := newChatWorld(t, options{config: `{"extraction":"quotations"}`})
+		w.fake.Always("decide", llmtest.JSON(map[string]any{"why": "", "operation": operation, "target": 0, "text": "Berta lives in Porto with User"}))
+		w.sayAndDrain("I live in Lisbon with my sister Berta.", on("2026-01-01"))
+		w.sayAndDrain("My sister Berta moved from Lisbon to Porto.", on("2026-01-03"))
+		facts := w.texts(memory.KindFact)
+		if !slices.ContainsFunc(facts, func(s string) bool { return strings.Contains(s, "“My sister Berta moved from Lisbon to Porto.”") }) ||
+			slices.ContainsFunc(facts, func(s string) bool { return strings.Contains(s, "lives in") }) {
+			t.Errorf("%s: %q", operation, facts)
+		}
+	}
+}

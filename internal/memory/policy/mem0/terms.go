@@ -64,9 +64,9 @@ func isSameStatement(a, b string, cosine, threshold float64) bool {
 }
 
 // memoryText returns the text of a memory after a decision: the answer's, if the talk supports it and at least half of its
-// words are in the fact, its target or the messages, else the fact's.
+// words are in the fact, its target or the messages, else the fact's. A quotation keeps its words.
 func (l *ledger) memoryText(f *candidate, target *memory.Note) string {
-	if f.decision.Text == nil {
+	if f.decision.Text == nil || f.note.Analyst == memory.AnalystHeuristic {
 		return f.text
 	}
 	s := policy.CleanLine(*f.decision.Text, l.c.FactChars)
