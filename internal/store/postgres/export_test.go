@@ -1,6 +1,10 @@
 package postgres
 
-import "github.com/google/uuid"
+import (
+	"context"
+
+	"github.com/google/uuid"
+)
 
 // What is set for the next statement, and for a transaction.
 const (
@@ -26,3 +30,12 @@ func (s *Store) Idle() bool {
 
 // Translate is translate.
 func (s *Store) Translate(err error) error { return s.translate(err) }
+
+// Replanned returns how often the prepared statements of a connection were planned with their arguments.
+func (s *Store) Replanned(ctx context.Context) (n int64, err error) {
+	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
+		_, err := q.get(ctx, "SELECT COALESCE(SUM(custom_plans), 0)::bigint FROM pg_prepared_statements", nil, &n)
+		return err
+	})
+	return n, err
+}

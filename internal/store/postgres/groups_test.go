@@ -18,6 +18,7 @@ import (
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/internal/store/postgres"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
@@ -382,5 +383,22 @@ func TestFewRoundTrips(t *testing.T) {
 		if fewest > c.most {
 			t.Errorf("%s took %d round trips, want %d at most", c.what, fewest, c.most)
 		}
+	}
+}
+
+// TestPlannedOnce: a prepared statement is not planned again for its arguments, of which a list looks cheaper each time.
+func TestPlannedOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	n := b.put(t, b.collection, memory.Note{Content: "x"})
+	one := must.Get(postgres.Open(t.Context(), postgres.Config{URL: b.db.URL, Connections: 1}, postgres.Deps{}))(t)
+	t.Cleanup(func() { _ = one.Close() })
+	v := must.Get(one.OpenView(t.Context(), b.scope, b.collection.String(), memory.At{}))(t)
+	for range 3 {
+		must.Get(one.Notes(t.Context(), b.scope, v, []uuid.UUID{n.ID}, memory.ReadOptions{}))(t)
+		must.Get(one.Links(t.Context(), b.scope, v, memory.LinkQuery{Notes: []uuid.UUID{n.ID}}))(t)
+	}
+	if again, err := one.Replanned(t.Context()); err != nil || again != 0 {
+		t.Errorf("statements were planned %d times with their arguments, %v", again, err)
 	}
 }
