@@ -220,7 +220,9 @@ func (b *Base) SweepParts(ctx context.Context, s tenant.Scope, before time.Time)
 func (b *Base) deleteParts(ctx context.Context, s tenant.Scope, fn func(context.Context, Session) (int, error)) (total int, err error) {
 	for n := SpoolBatch; n == SpoolBatch; total += n {
 		err := b.free(ctx, s, func(ctx context.Context, q Session) (err error) {
-			n, err = fn(ctx, q)
+			if n, err = fn(ctx, q); n == 0 {
+				q.NothingErased()
+			}
 			return err
 		})
 		if err != nil {

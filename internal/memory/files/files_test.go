@@ -18,6 +18,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // docx returns a DOCX whose text part is given.
@@ -322,6 +323,31 @@ func TestFilesOpenedAtOnce(t *testing.T) {
 	list := b.Call(t, "one", "GET", c+"/notes?kind=file", "").Want(http.StatusOK)
 	if n := list.Length("items.0.attributes.views"); list.Length("items") != 1 || n != len(names) {
 		t.Errorf("%d files are open: %s", n, list.Body)
+	}
+}
+
+// The body of a file that is deleted or erased before it was read does not wait for a sweep.
+func TestBodiesOfGoneFilesAreDropped(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	b.Call(t, "one", "POST", "/v1/folders", `{"name":"f"}`).Want(http.StatusCreated)
+	for query, status := range map[string]int{"": http.StatusNoContent, "?erase=true": http.StatusOK} {
+		made := b.Upload(t, "one", "/v1/folders/f", "a"+query+".txt", "The okapi sleeps.").Want(http.StatusAccepted)
+		b.Call(t, "one", "DELETE", "/v1/folders/f/files/"+made.Text("file.id")+query, "").Want(status)
+		waits := func() (parts int) {
+			must.Do(t, b.Store.Parts(t.Context(), b.Scopes["one"].Scope, uuid.MustParse(made.Text("job.id")), memory.SpoolBody, func([]byte) error {
+				parts++
+				return nil
+			}))
+			return parts
+		}
+		if n := waits(); query != "" && n != 0 {
+			t.Errorf("%d parts of an erased file wait for its job", n)
+		}
+		b.RunJobs(t)
+		if n := waits(); n != 0 {
+			t.Errorf("DELETE %s leaves %d parts of the file", query, n)
+		}
 	}
 }
 

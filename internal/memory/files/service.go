@@ -419,13 +419,14 @@ func (f *Service) Run(ctx context.Context, s tenant.Scope, job memory.Job, progr
 		return err
 	}
 	found, err := f.store.Notes(ctx, s, v, []uuid.UUID{job.Note}, memory.ReadOptions{})
-	if err != nil || len(found) == 0 {
-		return err // it was deleted meanwhile
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 || Of(&found[0]).State == Ready { // it was deleted meanwhile, or an earlier try ended before it dropped the body
+		_, err := f.store.DropParts(ctx, s, job.ID, memory.SpoolBody, 0)
+		return err
 	}
 	file := Of(&found[0])
-	if file.State == Ready {
-		return nil
-	}
 	if f.quota != nil {
 		if err := f.quota.MayParse(ctx, s); fault.Is(err, fault.RateLimited) {
 			return fmt.Errorf("%w: %w", memory.ErrPaused, err) // which counts no try
@@ -450,7 +451,9 @@ func (f *Service) Run(ctx context.Context, s tenant.Scope, job memory.Job, progr
 		if e, ok := errors.AsType[*fault.Error](err); ok {
 			reason = e.Message
 		}
-		if e := f.set(ctx, s, &file, map[string]any{attrState: string(Failed), attrError: reason}, nil); e != nil {
+		if e := f.set(ctx, s, &file, map[string]any{attrState: string(Failed), attrError: reason}, nil); fault.Is(e, fault.NotFound) {
+			return f.clear(ctx, s, job, &file)
+		} else if e != nil {
 			return e
 		}
 		if !fault.Is(err, fault.QuotaExceeded) { // another try would read the same, and it may hold secrets that the folder refuses
@@ -751,6 +754,15 @@ func (f *Service) erase(ctx context.Context, s tenant.Scope, id uuid.UUID, views
 	if _, err := f.delete(ctx, s, &views[0], id); err != nil {
 		return out, err
 	}
+	jobs, err := f.store.ListJobs(ctx, s, memory.JobQuery{Notes: []uuid.UUID{id}, Limit: deleteBatch})
+	if err != nil {
+		return out, err
+	}
+	for i := range jobs { // one that waits, or has failed, keeps the body
+		if _, err := f.store.DropParts(ctx, s, jobs[i].ID, memory.SpoolBody, 0); err != nil {
+			return out, err
+		}
+	}
 	entry := memory.AuditEntry{Action: "file.erase", Target: id.String(), Detail: map[string]any{"collection": c.ID.String()}}
 	for page := range slices.Chunk(out.Gone, deleteBatch) {
 		erased, err := f.store.EraseNotes(ctx, s, c.ID, memory.Erasing{Notes: page}, entry)
@@ -760,7 +772,6 @@ func (f *Service) erase(ctx context.Context, s tenant.Scope, id uuid.UUID, views
 		out.Layers = erased.Layers
 		out.Versions, out.Jobs, out.Reviews = out.Versions+erased.Versions, out.Jobs+erased.Jobs, out.Reviews+erased.Reviews
 	}
-	var err error
 	if out.Kept, err = f.notes.HeldElsewhere(ctx, s, &c, out.Gone); err != nil {
 		return out, err
 	}
