@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/gin-gonic/gin"
@@ -87,7 +86,7 @@ func TestBodiesAreFreedOnEveryPath(t *testing.T) {
 		return noContent(c)
 	}})
 	p := must.Get(b.auth.Authenticate(t.Context(), "all"))(t)
-	b.auth = always{p, &atomic.Bool{}} // one tenant
+	b.auth = always{p} // one tenant
 	content := strings.Repeat("x", 60<<10)
 	do := func(path, body string) *httptest.ResponseRecorder {
 		return b.do(request(http.MethodPost, notesPath, strings.NewReader(body), "X-Path", path))
