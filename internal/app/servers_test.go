@@ -2,11 +2,15 @@ package app
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -318,11 +322,58 @@ func TestMigrateDistributed(t *testing.T) {
 	}
 }
 
+// relay returns the URL of a server behind a relay, and what takes the relay down or up again. Down, it closes all connections.
+func relay(t *testing.T, server string) (at string, set func(up bool)) {
+	t.Helper()
+	u := must.Get(url.Parse(server))(t)
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	t.Cleanup(func() { _ = l.Close() })
+	var mu sync.Mutex
+	down, open := false, []net.Conn{}
+	join := func(from, to net.Conn) {
+		_, _ = io.Copy(to, from)
+		_ = to.Close()
+	}
+	serve := func(from net.Conn, host string) {
+		mu.Lock()
+		defer mu.Unlock()
+		to, err := net.Dial("tcp", host)
+		if err != nil || down {
+			_ = from.Close()
+		}
+		if err == nil {
+			open = append(open, from, to)
+			go join(from, to)
+			go join(to, from)
+		}
+	}
+	go func(host string) {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serve(from, host)
+		}
+	}(u.Host)
+	u.Host = l.Addr().String()
+	return u.String(), func(up bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		for down = !up; down && len(open) > 0; open = open[1:] {
+			_ = open[0].Close()
+		}
+	}
+}
+
 // A gateway over a distributed database and a standby that is down serves: the tenant is set by SET LOCAL, and reads go to the database.
+// When that is down, too, /readyz names it alone.
 func TestGatewayOfDistributedTenants(t *testing.T) {
 	t.Parallel()
 	s := newServers(t, false)
+	database, set := relay(t, s.database.URL)
 	g := s.gateway(func(c *Settings) {
+		c.DatabaseURL = database
 		c.Database.Distributed, c.ReplicaURL = true, strings.Replace(s.database.URL, "127.0.0.1", "127.0.0.9", 1)
 	})
 	g.call(http.StatusCreated, http.MethodPost, "/v1/collections", object{"name": "c"})
@@ -339,6 +390,16 @@ func TestGatewayOfDistributedTenants(t *testing.T) {
 	if page := g.metrics(); !hasSample(page, "slipbox_replica_available 0") {
 		t.Errorf("the metrics are\n%s", page)
 	}
+	set(false)
+	ready = g.call(http.StatusServiceUnavailable, http.MethodGet, "/readyz", nil)
+	if notices, _ := ready["notices"].([]any); ready["status"] != "unavailable" || ready["checks"].(object)["store"] != "failed" || len(notices) != 1 || notices[0] != noticeStore {
+		t.Errorf("without the database /readyz says %v", ready)
+	}
+	if page := g.metrics(); !hasSample(page, "slipbox_ready 0") {
+		t.Errorf("without the database the metrics are\n%s", page)
+	}
+	set(true)
+	g.ready()
 }
 
 // Doctor names a standby that does not answer, and a server that is none.
