@@ -193,9 +193,10 @@ func (in *tenantIn) ages() map[string]func(context.Context) error {
 		"messages by time, a next page": {Kinds: messages, ByTime: true, AfterTime: last.OccurredAt, After: last.ID},
 		"facts":                         {Kinds: []memory.Kind{memory.KindFact}},
 	} {
-		for _, nq.Newest = range []bool{false, true} {
-			nq.Limit = page
-			calls[fmt.Sprintf("notes %s, newest first %t", name, nq.Newest)] = read(func(ctx context.Context, v memory.View) error {
+		for _, newest := range []bool{false, true} {
+			nq := nq
+			nq.Newest, nq.Limit = newest, page
+			calls[fmt.Sprintf("notes %s, newest first %t", name, newest)] = read(func(ctx context.Context, v memory.View) error {
 				_, err := in.ListNotes(ctx, in.scope, v, nq)
 				return err
 			})
