@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -30,6 +31,10 @@ type tenantIn struct {
 	serving *pgx.Conn // which sees what this tenant has
 }
 
+// often is which of the notes of a tenant has a key, and is changed often: the last, after which the next pages begin. A page in the
+// order of ids reads all versions of its notes.
+const often = 9
+
 // newTenantIn adds a tenant with ten notes and their jobs to a database.
 func newTenantIn(t *testing.T, b bench, name string) *tenantIn {
 	t.Helper()
@@ -42,13 +47,18 @@ func newTenantIn(t *testing.T, b bench, name string) *tenantIn {
 	in.scope = grant.Scope(tn.ID, uuid.Nil, "test", tenant.AllPermissions()...)
 	in.collection = in.create(t, memory.Collection{Name: "c", Policy: "amem", Embedder: "hash", Dim: 384})
 	for i := range 10 {
-		in.last = append(in.last, in.add(t, plain(i))...)
+		n := plain(i)
+		if i == often {
+			n.Kind, n.Key = memory.KindProfile, "profile"
+		}
+		in.last = append(in.last, in.add(t, n)...)
 	}
 	in.fork = in.create(t, memory.Collection{Name: "fork", Parent: in.collection, ParentRevision: 10})
 	return in
 }
 
-// multiply adds so many more notes, jobs that have ended, links and collections to the tenant, as if each had been added.
+// multiply adds so many more notes, jobs that have ended, links and collections to the tenant, as if each had been added, and versions to
+// one of its notes, as if it had been changed beside.
 func (in *tenantIn) multiply(t *testing.T, owner *pgx.Conn, n int) {
 	t.Helper()
 	of, layer := in.scope.Tenant(), in.collection
@@ -79,6 +89,15 @@ func (in *tenantIn) multiply(t *testing.T, owner *pgx.Conn, n int) {
 	} {
 		direct(t, owner, text, of, layer, n)
 	}
+	const version = " x, generate_series(1, $3::int) i, jsonb_populate_record(x, jsonb_build_object('from_rev', 10 + i"
+	id := in.last[often].ID
+	for _, text := range []string{
+		"INSERT INTO notes SELECT r.* FROM notes" + version + ", 'to_rev', CASE WHEN i < $3 THEN 11 + i ELSE x.to_rev END)) r WHERE x.tenant = $1 AND x.layer = $2 AND x.id = $4",
+		"INSERT INTO vectors SELECT r.* FROM vectors" + version + ")) r WHERE x.tenant = $1 AND x.layer = $2 AND x.note = $4",
+		"UPDATE notes SET to_rev = 11 WHERE tenant = $1 AND layer = $2 AND id = $4 AND from_rev < 11 AND $3::int > 0",
+	} {
+		direct(t, owner, text, of, layer, n, id)
+	}
 }
 
 // ages are calls that a request or a job makes, and whose cost must not grow with the tenant.
@@ -96,11 +115,36 @@ func (in *tenantIn) ages() map[string]func(context.Context) error {
 		}
 	}
 	ids := []uuid.UUID{in.last[0].ID, in.last[5].ID}
+	changed := in.last[often]
 	calls := map[string]func(context.Context) error{
 		"get": read(func(ctx context.Context, v memory.View) error {
 			_, err := in.Notes(ctx, in.scope, v, ids, memory.ReadOptions{})
 			return err
 		}),
+		"get what is changed often": read(func(ctx context.Context, v memory.View) error {
+			found, err := in.Notes(ctx, in.scope, v, []uuid.UUID{changed.ID}, memory.ReadOptions{Vector: true})
+			if err == nil && len(found) != 1 {
+				err = fmt.Errorf("%d notes", len(found))
+			}
+			return errors.Join(err, in.AddUsage(ctx, in.scope, v, []memory.UsageDelta{{Note: changed.ID, Accesses: 1}}))
+		}),
+		"get by key what is changed often": read(func(ctx context.Context, v memory.View) error {
+			_, err := in.NoteByKey(ctx, in.scope, v, changed.Kind, changed.Key)
+			return err
+		}),
+		"history of what is changed often": read(func(ctx context.Context, v memory.View) error {
+			_, err := in.History(ctx, in.scope, v, changed.ID, 0, 10)
+			return err
+		}),
+		"change what is changed often": func(ctx context.Context) error {
+			_, err := in.Write(ctx, in.scope, in.collection, memory.WriteOptions{Cause: memory.CausePatch}, func(ctx context.Context, tx memory.Tx) error {
+				n := changed
+				n.Content = "An edit"
+				_, err := tx.Put(ctx, n)
+				return err
+			})
+			return err
+		},
 		"links": read(func(ctx context.Context, v memory.View) error {
 			_, err := in.Links(ctx, in.scope, v, memory.LinkQuery{Notes: ids})
 			return err
