@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slipboxhq/slipbox/internal/apptest"
+	"github.com/slipboxhq/slipbox/internal/fault"
 )
 
 // An erasure removes a note and what it alone supported, and nothing else that one changeset removed or changed with it: a rollback,
@@ -90,6 +91,75 @@ func TestErasedOfForgotten(t *testing.T) {
 	b.Call(t, "one", "POST", c+"/notes/"+told["walnut"]+"/restore", fmt.Sprintf(`{"revision":%.0f}`, from)).Want(http.StatusOK)
 	if got := b.Call(t, "one", "GET", c+"/notes/"+told["walnut"], "").Want(http.StatusOK); !strings.Contains(got.Text("content"), "walnut") {
 		t.Errorf("%s", got.Body)
+	}
+}
+
+// A pass that forgets erases on request: what it names is gone with its history, in forks and in summaries, and the rest stays. In a
+// fork it refuses what is inherited, and erases nothing.
+func TestForgetErases(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	c := b.Space(t, "c", "memorybank")
+	said := b.Call(t, "one", "POST", c+"/messages", `{"messages":[
+		{"user":"I keep my quokka in the cellar.","assistant":"Noted.","occurred_at":"2025-01-01T09:00:00Z"},
+		{"user":"I keep my walnut in the attic.","assistant":"Good.","occurred_at":"2026-03-01T08:00:00Z"}]}`).Want(http.StatusAccepted)
+	b.RunJobs(t)
+	b.Call(t, "one", "POST", c+"/clone", `{"name":"f"}`).Want(http.StatusCreated)
+	b.RunJobs(t)
+	history := func(c, id string) int { return b.Call(t, "one", "GET", c+"/notes/"+id+"/history", "").Code }
+	old, newer := []string{said.Text("messages.0.id"), said.Text("messages.1.id")}, said.Text("messages.2.id")
+	dry := b.Call(t, "one", "POST", c+"/forget", `{"dry_run":true,"erase":true}`).Want(http.StatusOK)
+	if dry.Number("forgotten") < 2 || dry.At("erasure") != nil {
+		t.Errorf("%s", dry.Body)
+	}
+	b.Call(t, "one", "POST", "/v1/collections/f/forget", `{"erase":true}`).Refused(http.StatusConflict, fault.Conflict, "")
+	for _, id := range old {
+		if got := history(c, id); got != http.StatusOK {
+			t.Errorf("the history is %d after a dry run and a refusal", got)
+		}
+	}
+	got := b.Call(t, "one", "POST", c+"/forget", `{"erase":true}`).Want(http.StatusOK)
+	if got.At("dry_run") != false || got.Number("forgotten") != dry.Number("forgotten") || apptest.JSON(t, got.At("items")) != apptest.JSON(t, dry.At("items")) ||
+		got.Number("revision") != b.Call(t, "one", "GET", c, "").Number("head_revision") {
+		t.Errorf("%s", got.Body)
+	}
+	for i := range got.Length("items") {
+		if id := got.Text(fmt.Sprintf("items.%d.note", i)); !slices.Contains(got.Texts("erasure.erased.*"), id) || history(c, id) != http.StatusNotFound || history("/v1/collections/f", id) != http.StatusNotFound {
+			t.Errorf("%s remains: %s", id, got.Body)
+		}
+	}
+	if got.Number("erasure.versions") < 2 || got.Length("erasure.collections") != 2 || got.Text("erasure.traces") == "" {
+		t.Errorf("%s", got.Body)
+	}
+	b.RunJobs(t)
+	if left := b.Call(t, "one", "GET", c+"/export", "").Want(http.StatusOK).Body.String(); strings.Contains(left, "quokka") || !strings.Contains(left, "walnut") {
+		t.Errorf("left is %s", left)
+	}
+	if history(c, newer) != http.StatusOK {
+		t.Error("what has not faded is gone")
+	}
+	none := b.Call(t, "one", "POST", c+"/forget", `{"erase":true}`).Want(http.StatusOK)
+	if none.Number("forgotten") != 0 || none.Length("erasure.erased") != 0 {
+		t.Errorf("%s", none.Body)
+	}
+}
+
+// A call erases a limited number of notes and says how many are left; the next one continues.
+func TestForgetErasesInParts(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	c := b.Space(t, "c", "memorybank")
+	var turns []string
+	for i := range 52 {
+		turns = append(turns, fmt.Sprintf(`{"user":"Box %d is in the cellar.","assistant":"Noted.","occurred_at":"2025-01-01T09:00:00Z"}`, i))
+	}
+	b.Call(t, "one", "POST", c+"/messages", `{"messages":[`+strings.Join(turns, ",")+`]}`).Want(http.StatusAccepted)
+	for _, want := range [][2]float64{{100, 4}, {4, 0}} {
+		got := b.Call(t, "one", "POST", c+"/forget", `{"erase":true}`).Want(http.StatusOK)
+		left, _ := got.At("left").(float64)
+		if got.Number("forgotten") != want[0] || left != want[1] || got.Length("erasure.erased") != int(want[0]) {
+			t.Errorf("forgotten %v, erased %d, left %v; want %v", got.Number("forgotten"), got.Length("erasure.erased"), left, want)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -15,6 +16,9 @@ import (
 
 // taskForget is the name of the forgetting task of policies.
 const taskForget = "forget"
+
+// maxErased is how many notes one request erases.
+const maxErased = 100
 
 func (h *core) listPolicies(c *gin.Context) error {
 	out := wire.PolicyList{Items: []wire.PolicyDescription{}}
@@ -68,7 +72,8 @@ func wireCost(c notes.Cost) wire.AverageCost {
 	return wire.AverageCost{Calls: c.Calls, PromptTokens: c.PromptTokens, CompletionTokens: c.CompletionTokens}
 }
 
-// forget runs the collection's forgetting task, or only reports what it would delete.
+// forget runs the collection's forgetting task, or only reports what it would delete. What it would delete can be erased: then what a
+// broken request leaves has faded still, and the next one erases it.
 func (h *core) forget(c *gin.Context, ref string, body wire.ForgetRequest) error {
 	args, err := json.Marshal(wire.ForgetRequest{Mode: body.Mode, Floor: body.Floor, Tau: body.Tau})
 	if err != nil {
@@ -79,9 +84,9 @@ func (h *core) forget(c *gin.Context, ref string, body wire.ForgetRequest) error
 	if err := h.Recall.Flush(ctx); err != nil {
 		return err
 	}
-	dry := valueOr(body.DryRun, false)
+	dry, erase := valueOr(body.DryRun, false), valueOr(body.Erase, false)
 	endTurn(c) // the policy may ask a model
-	acted, err := h.Engine.Act(ctx, scope(c), ref, memory.Task{Name: taskForget, Args: args}, !dry)
+	acted, err := h.Engine.Act(ctx, scope(c), ref, memory.Task{Name: taskForget, Args: args}, !dry && !erase)
 	if err != nil {
 		return err
 	}
@@ -95,11 +100,22 @@ func (h *core) forget(c *gin.Context, ref string, body wire.ForgetRequest) error
 	if err := json.Unmarshal(acted.Outcome, &said); err != nil {
 		return fault.Wrap(err, fault.Internal, "the policy's result cannot be decoded")
 	}
+	if more := len(said.Items) - maxErased; erase && more > 0 {
+		said.Items, said.Forgotten, said.Left = said.Items[:maxErased], said.Forgotten-more, said.Left+more
+	}
+	out := wire.ForgetAnswer{DryRun: dry, Mode: said.Mode, Items: nonNilList(said.Items), Forgotten: said.Forgotten, Looked: said.Pieces, Left: wire.Optional(said.Left)}
+	if erase && !dry {
+		erased, err := h.Notes.EraseAll(ctx, scope(c), ref, each(said.Items, func(n *wire.ForgottenNote) uuid.UUID { return n.Note }))
+		if err != nil {
+			return err
+		}
+		acted.Revision = max(acted.Revision, erased.Revision)
+		setSources(c, erased.Said)
+		out.Erasure = new(wireErasure(&erased))
+	}
 	if !dry {
 		countRecords(c, said.Forgotten)
 	}
-	return replyAt(c, http.StatusOK, acted.Revision, wire.ForgetAnswer{
-		DryRun: dry, Mode: said.Mode, Items: nonNilList(said.Items), Forgotten: said.Forgotten, Looked: said.Pieces, Left: wire.Optional(said.Left),
-		Revision: int64(acted.Revision),
-	})
+	out.Revision = int64(acted.Revision)
+	return replyAt(c, http.StatusOK, acted.Revision, out)
 }

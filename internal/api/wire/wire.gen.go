@@ -1950,6 +1950,9 @@ type ForgetAnswer struct {
 	// DryRun The value of the request: if true, nothing was deleted.
 	DryRun bool `json:"dry_run"`
 
+	// Erasure What was erased, with `erase`; absent of a dry run.
+	Erasure *ErasureReport `json:"erasure,omitempty"`
+
 	// Forgotten How many notes were or would be deleted.
 	Forgotten int `json:"forgotten"`
 
@@ -1998,6 +2001,9 @@ type ForgetReport struct {
 type ForgetRequest struct {
 	// DryRun Only report what would be deleted.
 	DryRun *bool `json:"dry_run,omitempty"`
+
+	// Erase Remove every version of the notes, for good.
+	Erase *bool `json:"erase,omitempty"`
 
 	// Floor Retention below which `threshold` forgets. Default: the collection's.
 	Floor *float64 `json:"floor,omitempty"`

@@ -98,6 +98,49 @@ func (n *Service) Erase(ctx context.Context, s tenant.Scope, ref string, id uuid
 	return out, err
 }
 
+// EraseAll erases notes, each as Erase does, and reports all together. One that cannot be erased here refuses all; one of which no
+// version is left, since it went with another, is skipped. After another error those before it are gone, and a repetition erases the rest.
+func (n *Service) EraseAll(ctx context.Context, s tenant.Scope, ref string, ids []uuid.UUID) (out Erasure, err error) {
+	c, err := n.resolveWritable(ctx, s, ref)
+	if err != nil {
+		return out, err
+	}
+	for _, id := range ids {
+		if _, _, err := n.erasable(ctx, s, &c, id); err != nil && !fault.Is(err, fault.NotFound) {
+			return out, err
+		}
+	}
+	if out.Traces, err = n.store.Traces(ctx); err != nil {
+		return out, err
+	}
+	for _, id := range ids {
+		one, err := n.Erase(ctx, s, c.ID.String(), id, TakeSentences, memory.Request{})
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return out, err
+		}
+		out.add(&one)
+	}
+	return out, nil
+}
+
+// add adds a later erasure.
+func (e *Erasure) add(o *Erasure) {
+	e.Revision, e.Traces = max(e.Revision, o.Revision), o.Traces
+	e.Versions, e.Jobs, e.Reviews = e.Versions+o.Versions, e.Jobs+o.Jobs, e.Reviews+o.Reviews
+	e.Layers, e.Gone, e.Waiting = memory.AppendNew(e.Layers, o.Layers...), memory.AppendNew(e.Gone, o.Gone...), memory.AppendNew(e.Waiting, o.Waiting...)
+	gone := func(id uuid.UUID) bool { return slices.Contains(e.Gone, id) }
+	e.Rewritten = slices.DeleteFunc(memory.AppendNew(e.Rewritten, o.Rewritten...), gone)
+	e.Said = slices.DeleteFunc(memory.AppendNew(e.Said, o.Said...), gone)
+	for _, k := range o.Kept {
+		if !slices.Contains(e.Kept, k) {
+			e.Kept = append(e.Kept, k)
+		}
+	}
+}
+
 // keptElsewhere adds the relatives of a fork in which something stays: the notes, or what was described from them.
 func (n *Service) keptElsewhere(ctx context.Context, s tenant.Scope, c *memory.Collection, x *influence, out *Erasure) error {
 	above, err := n.HeldElsewhere(ctx, s, c, out.Gone)

@@ -989,6 +989,10 @@ export interface paths {
          *     its retention. Forgotten notes are deleted in one change and can be restored, one by
          *     one (`restore`) or all at once. A `dry_run` only reports what would be deleted. Only
          *     policies that forget (`memorybank`) have this; others are 422.
+         *
+         *     With `erase`, each of them is erased as by `DELETE …/notes/{note}?erase=true`: nothing can be restored, summaries are made again
+         *     without them, and what only they support goes too. One call erases up to 100; a call that fails can be repeated. In a fork,
+         *     notes of the collection that it was forked from are a Conflict, which erases nothing.
          */
         post: operations["forget"];
         delete?: never;
@@ -4349,6 +4353,11 @@ export interface components {
              * @default false
              */
             dry_run?: boolean;
+            /**
+             * @description Remove every version of the notes, for good.
+             * @default false
+             */
+            erase?: boolean;
             /** @description Default: the collection's. */
             mode?: components["schemas"]["ForgetMode"];
             /**
@@ -4374,6 +4383,8 @@ export interface components {
             looked?: number;
             /** @description Faded notes that are left for the next call, because one call deletes a limited number; absent if there are none. */
             left?: number;
+            /** @description What was erased, with `erase`; absent of a dry run. */
+            erasure?: components["schemas"]["ErasureReport"];
             revision: components["schemas"]["Revision"];
         };
         ForgottenNote: {
@@ -9236,6 +9247,7 @@ export interface operations {
             200: {
                 headers: {
                     "Slipbox-Revision": components["headers"]["Slipbox-Revision"];
+                    "Slipbox-Sources": components["headers"]["Slipbox-Sources"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -2097,6 +2097,10 @@ class ForgetAnswer(Model):
     """
     Faded notes that are left for the next call, because one call deletes a limited number; absent if there are none.
     """
+    erasure: ErasureReport | None = None
+    """
+    What was erased, with `erase`; absent of a dry run.
+    """
     revision: int
     """
     A position in a collection's log.

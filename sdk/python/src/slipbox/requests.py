@@ -201,6 +201,7 @@ ForgetMode: TypeAlias = Literal["threshold", "random"]
 
 class ForgetRequest(TypedDict):
     dry_run: NotRequired[bool]
+    erase: NotRequired[bool]
     mode: NotRequired[ForgetMode]
     floor: NotRequired[float]
     tau: NotRequired[float]
