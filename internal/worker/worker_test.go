@@ -93,6 +93,7 @@ type settings struct {
 	worker  worker.Config
 	wait    jobs.WaitConfig
 	imports worker.Import
+	wrap    func(store.Store) store.Store // the store as the worker reaches it; nil: as it is
 }
 
 func newPlant(t *testing.T, o settings) *plant {
@@ -122,6 +123,9 @@ func newPlant(t *testing.T, o settings) *plant {
 	policies, err := policies.All()
 	must(err)
 	p.mortal = &mortal{Store: p.store}
+	if o.wrap != nil {
+		p.mortal.Store = o.wrap(p.store)
+	}
 	telling := store.NotifyOnCommit(p.mortal, func(c store.Change) {
 		for _, j := range c.Jobs {
 			p.waiters.Notify(j.ID, j.Ended)
