@@ -4,7 +4,7 @@
 #
 # Each values file in ci/ must pass helm's lint and render manifests that tools/chartcheck
 # has nothing against. Each one in ci/refused/, laid over ci/minimal.yaml, must be refused
-# with the message that its first line expects.
+# with the message that its first line expects. The notes must ask for what is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -78,6 +78,24 @@ else
 		grep -qF -- "$path" "$work/errors" || fail "without values, $path is not said:" "$(<"$work/errors")"
 	done
 fi
+
+# Helm prints its notes only where there is a cluster: a copy of the chart renders them as a manifest.
+cp -RL "$chart" "$work/noted"
+{
+	echo '{{- define "notes" }}'
+	cat "$chart/templates/NOTES.txt"
+	echo '{{- end }}notes: {{ include "notes" . | toJson }}'
+} >"$work/noted/templates/notes.yaml"
+# notes VALUES... prints what Helm says after an install.
+notes() { "$helm" template release "$work/noted" -n memory --kube-version "$kube" --show-only templates/notes.yaml -f "$@" 2>&1; }
+# Behind a proxy they say that it has to be trusted, until it is.
+trusted=SLIPBOX_TRUSTED_PROXIES
+for values in full routed; do
+	[[ $(notes "$chart/ci/$values.yaml") == *"--set settings.$trusted="* ]] || fail "$chart/ci/$values.yaml: the notes do not name $trusted"
+done
+said="$(notes "$chart/ci/minimal.yaml") $(notes "$chart/ci/full.yaml" --set "settings.$trusted=10.0.0.0/8")"
+[[ $said == *"rollout status"*"rollout status"*"rollout status"*"rollout status"* && $said != *"$trusted"* ]] ||
+	fail "the notes ask for $trusted without need, or there are none:" "$said"
 
 "$work/chartcheck" settings "$chart/values.schema.json" . >"$work/mistakes" || fail "$(<"$work/mistakes")"
 "$work/chartcheck" values "$chart/values.yaml" "$chart/README.md" >"$work/mistakes" || fail "$(<"$work/mistakes")"
