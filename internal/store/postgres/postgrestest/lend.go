@@ -56,8 +56,8 @@ func lend(ctx context.Context, serving, owner string) (*lent, error) {
 			return l, err
 		}
 		same, err := empty(ctx, otherDatabase(owner, l.name), l.fingerprint)
-		if broken := (*pgconn.PgError)(nil); errors.As(err, &broken) && broken.Code == "55000" { // dropping it was cut off, as by the end of the server
-			same, err = false, nil
+		if broken := (*pgconn.PgError)(nil); errors.As(err, &broken) && broken.Code == "55000" {
+			same, err = false, nil // dropping it was cut off, as by the end of the server
 		}
 		if err != nil {
 			return nil, err
