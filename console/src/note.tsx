@@ -9,7 +9,7 @@ import { Buttons, Dialog, Field, Problem, Read, Reading, State, stateHints, Tags
 import { formatRoute } from './route.ts'
 import { lastSeen } from './scroll.ts'
 import { useAction, useLoad, useShared } from './state.ts'
-import { count, formatTime, localMinute, reveal, shorten } from './text.ts'
+import { count, erasedText, formatTime, localMinute, reveal, shorten } from './text.ts'
 
 interface Props {
   collection: Schemas['Collection']
@@ -77,7 +77,8 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
       </Read>
       {full && open === 'correct' && <Correct full={full} c={c} close={() => setOpen(undefined)} reload={again} done={job => { tell('Corrected.'); again(); follow(job) }} />}
       {full && open === 'expiry' && <Expiry full={full} c={c} close={() => setOpen(undefined)} done={() => { tell('Saved.'); again() }} />}
-      {full && open === 'delete' && <Delete full={full} c={c} close={() => setOpen(undefined)} reload={again} done={() => { tell('Deleted. Its history can restore it.'); again() }} />}
+      {full && open === 'delete' && <Delete full={full} c={c} close={() => setOpen(undefined)} reload={again} done={() => { tell('Deleted. Its history can restore it.'); again() }}
+        erased={said => { tell(said); changed(); go({ collection: c.id }) }} />}
       <History collection={c} id={id} at={at} fresh={`${fresh}/${at}`} restored={() => { tell('Restored.'); again() }} go={go} />
     </div>
   )
@@ -184,24 +185,38 @@ function Expiry({ full, c, close, done }: { full: { body: Schemas['Note']; etag:
   )
 }
 
-function Delete({ full, c, close, reload, done }: { full: { body: Schemas['Note']; etag: string | undefined }; c: Schemas['Collection']; close: () => void; reload: () => void; done: () => void }) {
+interface DeleteProps {
+  full: { body: Schemas['Note']; etag: string | undefined }
+  c: Schemas['Collection']
+  close: () => void
+  reload: () => void
+  done: () => void
+  /** Gets what was erased, in words. */
+  erased: (said: string) => void
+}
+
+function Delete({ full, c, close, reload, done, erased }: DeleteProps) {
   const { api } = useShared()
+  const [erase, setErase] = useState(false)
   const { busy, error, run } = useAction()
   const submit = async (e: Event) => {
     e.preventDefault()
     await run(async () => {
-      await api.collection(c.id).deleteNote(full.body.id, full.etag ? { ifMatch: full.etag } : {})
+      const report = await api.collection(c.id).deleteNote(full.body.id, { erase, ...(full.etag && { ifMatch: full.etag }) })
       close()
-      done()
+      if (report) erased(erasedText(report))
+      else done()
     })
   }
   return (
     <Dialog title="Delete this note?" close={close}>
       <form onSubmit={e => void submit(e)}>
         <blockquote><Text most={300}>{full.body.content}</Text></blockquote>
-        <p>It is no longer found or linked. Its versions stay in its history, from where it can be restored.</p>
+        {erase ? <p>All its versions go, here and in forks, with what only it supports and with its jobs and reviews. Summaries are made again without it. Copies, exports and backups keep it. This cannot be undone.</p>
+          : <p>It is no longer found or linked. Its versions stay in its history, from where it can be restored.</p>}
+        <label class="check"><input type="checkbox" checked={erase} onChange={e => setErase(e.currentTarget.checked)} /> Erase it: nothing can restore it</label>
         {error && <Problem error={error}>{error instanceof SlipboxError && error.status === 412 && <button type="button" onClick={() => { close(); reload() }}>Close and load again</button>}</Problem>}
-        <Buttons busy={busy} close={close} label="Delete" danger />
+        <Buttons busy={busy} close={close} label={erase ? 'Erase' : 'Delete'} danger />
       </form>
     </Dialog>
   )

@@ -1,3 +1,5 @@
+import type { Schemas } from '@slipbox/client'
+
 /** Characters that are not seen but change what is: control characters, and marks that turn the direction of text. */
 const unseen = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
 
@@ -30,6 +32,12 @@ export const count = (n: number): string => numbers.format(n)
 /** Returns "1 note" or "2 notes". */
 export function plural(n: number, word: string, many = `${word}s`): string {
   return `${count(n)} ${n === 1 ? word : many}`
+}
+
+/** Says what an erasure took, and where something is left. */
+export function erasedText(report: Pick<Schemas['ErasureReport'], 'erased' | 'versions' | 'kept'>): string {
+  const left = report.kept.map(k => reveal(k.name)).join(', ')
+  return `Erased ${plural(report.erased.length, 'note')} with ${plural(report.versions, 'version')}.${left && ` Something is left in ${left}.`}`
 }
 
 const dayParts: Intl.DateTimeFormatOptions = { year: 'numeric', month: 'short', day: 'numeric' }

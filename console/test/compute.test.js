@@ -1,7 +1,7 @@
 // Tests of what computes. They run on a bundle of the modules, which test.js makes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { axisOf, barsOf, beyond, daysBefore, dialogueOf, diffLists, diffWords, everyDay, flatten, formatBytes, formatRoute, formatSpan, keyInLink, messagesWith, parseConversation, parseRoute, percent, place, plainly, reasonsOf, reveal, roundUp, sayingsOf, sharesOf, shorten, splitMarks, treeOf, waitingIn } from '../build/compute.js'
+import { axisOf, barsOf, beyond, daysBefore, dialogueOf, diffLists, diffWords, erasedText, everyDay, flatten, formatBytes, formatRoute, formatSpan, keyInLink, messagesWith, parseConversation, parseRoute, percent, place, plainly, reasonsOf, reveal, roundUp, sayingsOf, sharesOf, shorten, splitMarks, treeOf, waitingIn } from '../build/compute.js'
 
 test('an address leads where it was written', () => {
   for (const route of [
@@ -162,4 +162,9 @@ test('what waits is said in words, with the time that it takes', () => {
   assert.equal(waitingIn({ dead: 3, stages: [{ stage: 'description', waiting: 10, seconds_left: 9000 }] }), '10 notes are being described, about 3 hours · 3 jobs given up')
   assert.equal(waitingIn(work()), '')
   assert.equal(waitingIn(undefined), '')
+})
+
+test('an erasure says what it took, and where something is left', () => {
+  assert.equal(erasedText({ erased: ['a'], versions: 1200, kept: [] }), 'Erased 1 note with 1,200 versions.')
+  assert.equal(erasedText({ erased: ['a', 'b'], versions: 1, kept: [{ id: 'c', name: 'what-if' }, { id: 'd', name: 'x\u202ey' }] }), 'Erased 2 notes with 1 version. Something is left in what-if, x⟨U+202E⟩y.')
 })

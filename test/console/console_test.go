@@ -115,6 +115,11 @@ func TestConsole(t *testing.T) {
 	b.step("the fork is deleted after its name was typed", click(`//nav[@id="tree"]//a[contains(., "what-then")]`), opened("what-then"), inHead("Delete"),
 		field("Type what-if to confirm", "what-if"), dialogButton("Delete"), text("Your memories"), gone(`//nav[@id="tree"]//a[contains(., "what-then")]`))
 
+	b.step("a note is erased after it was said what goes with it", chromedp.Navigate(g.url+"/console#/c/"+id+"/notes/"+note), button("Delete note"),
+		click(`//dialog//label[contains(., "Erase it")]`), text("This cannot be undone"))
+	b.look("erase")
+	b.step("what was erased is said", dialogButton("Erase"), text("Erased 1 note with"), gone(`//dialog`), eventually(`location.hash.endsWith("/notes")`), gone(`//*[contains(@class,"cover")][contains(., "Nora moved")]`))
+
 	facts := g.post(t, "/v1/collections", map[string]any{"name": "graph", "policy": "mem0g"})["id"].(string)
 	g.post(t, "/v1/collections/"+facts+"/messages?wait=evolved", map[string]any{"messages": []map[string]any{{"role": "user", "content": "I live in Oslo. I work at Acme.", "name": "Nora"}, {"role": "assistant", "content": "Noted."}}})
 	b.step("jobs are listed", chromedp.Navigate(g.url+"/console#/c/"+facts+"/jobs"), text("done"))
