@@ -549,11 +549,13 @@ func left(err error) bool {
 	return ok && refused.Code == contextGone
 }
 
-// watchShifts begins to add up how far things move that nobody asked to move. Each move is a problem of the page, too.
+// watchShifts begins to add up how far things move that nobody asked to move. Each move is a problem of the page, too. The browser also
+// reports a move of less than a pixel, whose rectangles are the same before and after: nobody sees it.
 func watchShifts() chromedp.Action {
 	return chromedp.Evaluate(`window.shifts = 0; window.watching?.disconnect(); window.watching = new PerformanceObserver(list => {
 		for (const e of list.getEntries()) {
-			if (e.hadRecentInput) continue
+			const still = s => ["x", "y", "width", "height"].every(side => s.previousRect[side] === s.currentRect[side])
+			if (e.hadRecentInput || e.sources.length && e.sources.every(still)) continue
 			window.shifts += e.value
 			console.warn("moved: " + e.value + " " + e.sources.map(s => (s.node?.outerHTML ?? s.node?.parentElement?.outerHTML ?? "").slice(0, 200) + JSON.stringify([s.previousRect, s.currentRect])).join(" | "))
 		}
