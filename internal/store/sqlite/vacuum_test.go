@@ -9,12 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
@@ -32,32 +32,14 @@ const (
 type gapped struct {
 	disk
 
-	lines *lines
-}
-
-// lines is a log.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.b.String(), text)
+	log *commandtest.Buffer
 }
 
 // openAt opens a store whose timer does not fire within a test.
 func openAt(t *testing.T, path string, below int64) *gapped {
 	t.Helper()
-	g := &gapped{lines: &lines{}}
-	s := must.Get(Open(t.Context(), Config{Path: path, VacuumBelow: below}, Deps{Logger: slog.New(slog.NewTextHandler(g.lines, nil))}))(t)
+	g := &gapped{log: &commandtest.Buffer{}}
+	s := must.Get(Open(t.Context(), Config{Path: path, VacuumBelow: below}, Deps{Logger: slog.New(slog.NewTextHandler(g.log, nil))}))(t)
 	t.Cleanup(func() { must.Do(t, s.Close()) })
 	s.vacuums.after = time.Hour
 	g.bench = bench{Store: s}
@@ -195,8 +177,8 @@ func TestVacuumWhenQuiet(t *testing.T) {
 		}
 	}
 	g.wantTraces(t, memory.TracesCleared, false)
-	if n := g.lines.count("the file was vacuumed"); n != 1 {
-		t.Errorf("%d lines in the log: %s", n, g.lines.b.String())
+	if n := strings.Count(g.log.String(), "the file was vacuumed"); n != 1 {
+		t.Errorf("%d lines in the log: %s", n, g.log)
 	}
 	g.wantSound(t)
 }
@@ -243,8 +225,8 @@ func TestVacuumOfALargeFile(t *testing.T) {
 					t.Error("it was vacuumed")
 				}
 			}
-			if n := g.lines.count("gateway vacuum"); n != 1 {
-				t.Errorf("%d lines in the log: %s", n, g.lines.b.String())
+			if n := strings.Count(g.log.String(), "gateway vacuum"); n != 1 {
+				t.Errorf("%d lines in the log: %s", n, g.log)
 			}
 			g.wantTraces(t, memory.TracesVacuumNeeded, true)
 			tool := must.Get(Open(t.Context(), Config{Path: g.path, NoMigrate: true}, Deps{}))(t)
@@ -272,8 +254,8 @@ func TestVacuumOnAFullDisk(t *testing.T) {
 		}
 	}
 	g.wantTraces(t, memory.TracesPending, true)
-	if n := g.lines.count("MiB free"); n != 1 {
-		t.Errorf("%d lines in the log: %s", n, g.lines.b.String())
+	if n := strings.Count(g.log.String(), "MiB free"); n != 1 {
+		t.Errorf("%d lines in the log: %s", n, g.log)
 	}
 	g.vacuums.free = free
 	g.reserve.low.Store(true)
