@@ -108,6 +108,12 @@ func (d *Dir) Write(n Name, keep func() bool, fill func(io.Writer) error) (err e
 // Read opens a file. A missing one is an error that is fs.ErrNotExist.
 func (d *Dir) Read(n Name) (*File, error) { return openFile(d.file(n)) }
 
+// Has reports whether there is a file of that name; it is not opened.
+func (d *Dir) Has(n Name) bool {
+	_, err := os.Stat(d.file(n))
+	return err == nil
+}
+
 // Remove removes all files of a collection, also those that are being written.
 func (d *Dir) Remove(tenant, collection ID) error {
 	return d.removeAll(filepath.Join(d.folder(tenant), hex.EncodeToString(collection[:])+".*"))

@@ -213,10 +213,7 @@ func (g *registry) heldOf(tenantID uuid.UUID, v *memory.View) (rows int64, loads
 			rows += int64(e.index.Rows())
 			continue
 		}
-		if g.snapshots == nil {
-			continue
-		}
-		if _, err := g.snapshots.Read(snapshotName(tenantID, key)); err == nil {
+		if g.snapshots != nil && g.snapshots.Has(snapshotName(tenantID, key)) {
 			return 0, true
 		}
 	}
