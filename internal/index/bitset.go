@@ -1,9 +1,6 @@
 package index
 
-import (
-	"math/bits"
-	"slices"
-)
+import "math/bits"
 
 // bitset is a set of row numbers. A number past its end is not in the set.
 type bitset []uint64
@@ -18,22 +15,13 @@ func (b bitset) has(i uint32) bool {
 func (b bitset) set(i uint32)   { b[i>>6] |= 1 << (i & 63) }
 func (b bitset) clear(i uint32) { b[i>>6] &^= 1 << (i & 63) }
 
-// each calls yield with every member in ascending order.
-func (b bitset) each(yield func(i uint32)) {
+// all calls yield with every member in ascending order, until it returns false.
+func (b bitset) all(yield func(i uint32) bool) {
 	for w, word := range b {
 		for ; word != 0; word &= word - 1 {
-			yield(uint32(w<<6 + bits.TrailingZeros64(word))) //nolint:gosec // row numbers fit 32 bits
-		}
-	}
-}
-
-// eachBack calls yield with every member in descending order.
-func (b bitset) eachBack(yield func(i uint32)) {
-	for w, word := range slices.Backward(b) {
-		for word != 0 {
-			top := 63 - bits.LeadingZeros64(word)
-			word &^= 1 << top
-			yield(uint32(w<<6 + top)) //nolint:gosec // row numbers fit 32 bits
+			if !yield(uint32(w<<6 + bits.TrailingZeros64(word))) { //nolint:gosec // row numbers fit 32 bits
+				return
+			}
 		}
 	}
 }
@@ -66,6 +54,14 @@ func (b bitset) leaving(o bitset) {
 	for i := range b {
 		b[i] = o[i] &^ b[i]
 	}
+}
+
+// count returns the number of members.
+func (b bitset) count() (n int) {
+	for _, word := range b {
+		n += bits.OnesCount64(word)
+	}
+	return n
 }
 
 // isEmpty reports whether a set has no member.

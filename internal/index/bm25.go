@@ -1,6 +1,10 @@
 package index
 
-import "github.com/slipboxhq/slipbox/internal/text"
+import (
+	"runtime"
+
+	"github.com/slipboxhq/slipbox/internal/text"
+)
 
 // The parameters of BM25: saturation of the count, and how much length matters.
 const (
@@ -120,6 +124,15 @@ func (q *Query) lexical(w *workspace, sel *Selection, k int) *top {
 	}
 	w.touched = w.touched[:0]
 	return w.bestByWords(newTop(v, k))
+}
+
+// Lexical returns the k best of the selected notes by words, best first, as [Query.Signals] finds them among its candidates.
+func (q *Query) Lexical(sel *Selection, k int) []Hit {
+	defer runtime.KeepAlive(q) // postings may be a part of a snapshot, which the query keeps
+	w := acquireWorkspace(q.view)
+	out := q.view.newHits(q.lexical(w, sel, k))
+	w.release()
+	return out
 }
 
 // bestByWords adds the notes found by words to best.

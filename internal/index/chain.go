@@ -89,7 +89,9 @@ func (v *View) buildChain() *chain {
 				c.slot[l.number(row)] = int32(slot)
 			}
 		}
-		l.visible.each(func(row uint32) { c.length[l.number(row)] = l.rows[row].length })
+		for row := range l.visible.all {
+			c.length[l.number(row)] = l.rows[row].length
+		}
 		for n, t := range v.stack.visibilities[i].sessions {
 			if t.notes == 0 {
 				continue

@@ -113,6 +113,7 @@ type data struct {
 
 	facets     facets // the values of attributes
 	conditions conditions
+	latest     latest
 	turns      turns // under the lock
 }
 

@@ -192,11 +192,15 @@ func mergePostings(a, b []posting) []posting {
 	return append(append(out, a...), b...)
 }
 
-// newHit returns the hit of a ranked row.
-func (v *View) newHit(r ranked) Hit {
-	i, row := v.locate(r.row)
-	e := &v.layers[i].rows[row]
-	return Hit{Note: e.note, From: e.from, Layer: i, Score: r.score, Digest: e.digest}
+// newHits returns ranked rows as hits, best first.
+func (v *View) newHits(best *top) []Hit {
+	out := make([]Hit, 0, len(best.heap))
+	for _, r := range best.sorted() {
+		i, row := v.locate(r.row)
+		e := &v.layers[i].rows[row]
+		out = append(out, Hit{Note: e.note, From: e.from, Layer: i, Score: r.score, Digest: e.digest})
+	}
+	return out
 }
 
 // Vector returns the k notes nearest to the query's vector, best first; none without a vector.
@@ -206,16 +210,11 @@ func (q *Query) Vector(sel *Selection, k int) []Hit {
 		return nil
 	}
 	defer runtime.KeepAlive(q) // vectors may be a part of a snapshot, which the view keeps
-	best := q.startScan(sel, k).finish(func(g uint32) float64 {
+	return q.view.newHits(q.startScan(sel, k).finish(func(g uint32) float64 {
 		i, row := q.view.locate(g)
 		v, _ := q.view.vectorAt(i, q.view.layers[i].slotOf(row))
 		return cosine(&q.vector(i).vector, &v)
-	}).sorted()
-	out := make([]Hit, len(best))
-	for i, r := range best {
-		out[i] = q.view.newHit(r)
-	}
-	return out
+	}))
 }
 
 // slotOf returns the vector slot of a row as the view sees it, or none.

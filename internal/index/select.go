@@ -2,6 +2,9 @@ package index
 
 import (
 	"fmt"
+	"iter"
+	"math"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -168,12 +171,12 @@ func (s *Selection) matching(l *layerView, e filter.Expr, of rowSet) rowSet {
 func (s *Selection) comparing(l *layerView, of bitset, keep func(*filter.Record) bool) bitset {
 	out := newBitset(64 * len(of))
 	var r filter.Record // one for all rows
-	of.each(func(row uint32) {
+	for row := range of.all {
 		s.Compared++
 		if r = l.rows[row].record(); keep(&r) {
 			out.set(row)
 		}
-	})
+	}
 	return out
 }
 
@@ -215,15 +218,18 @@ func (v *View) SelectNotes(notes []ID, keep func(*filter.Record) bool) *Selectio
 	return s
 }
 
-// Each calls yield with the versions of a selection. A record is valid until yield returns.
-func (v *View) Each(sel *Selection, yield func(note ID, r *filter.Record)) {
-	var r filter.Record
-	for i := range v.layers {
-		l := &v.layers[i]
-		sel.rowsOf(i, l).each(func(row uint32) {
-			r = l.rows[row].record()
-			yield(r.ID, &r)
-		})
+// Each returns the versions of a selection. A record is valid until the next one.
+func (v *View) Each(sel *Selection) iter.Seq2[ID, *filter.Record] {
+	return func(yield func(note ID, r *filter.Record) bool) {
+		var r filter.Record
+		for i := range v.layers {
+			l := &v.layers[i]
+			for row := range sel.rowsOf(i, l).all {
+				if r = l.rows[row].record(); !yield(r.ID, &r) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -232,20 +238,46 @@ func (s *Selection) IsEmpty() bool {
 	return !slices.ContainsFunc(s.rows, func(rows bitset) bool { return !rows.isEmpty() })
 }
 
+// latest has when the last note of each 64 rows occurred, those of one word of a bitset.
+type latest struct {
+	mu sync.Mutex
+	at []int64 // as entry.occurredAt; grows with the rows, which never change
+}
+
+// of returns the times of the words that the rows fill.
+func (l *latest) of(rows []entry) []int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for from := 64 * len(l.at); from+64 <= len(rows); from += 64 {
+		last := int64(math.MinInt64)
+		for i := range rows[from : from+64] {
+			last = max(last, rows[from+i].occurredAt)
+		}
+		l.at = append(l.at, last)
+	}
+	return l.at[:min(len(l.at), len(rows)/64)]
+}
+
 // Newest returns up to n of the notes of a selection, those that occurred last first; of those of one time the last by id first.
 func (v *View) Newest(sel *Selection, n int) []ID {
 	newest := make([]*entry, 0, n+1)
 	for i := range v.layers {
 		l := &v.layers[i]
-		sel.rowsOf(i, l).eachBack(func(row uint32) {
-			e := &l.rows[row]
-			if len(newest) == n && (n == 0 || e.compareTime(newest[n-1]) <= 0) {
-				return
+		latest := l.data.latest.of(l.rows)
+		for w, rows := range slices.Backward(sel.rowsOf(i, l)) {
+			if len(newest) == n && w < len(latest) && (n == 0 || latest[w] < newest[n-1].occurredAt) {
+				continue
 			}
-			at, _ := slices.BinarySearchFunc(newest, e, func(a, b *entry) int { return b.compareTime(a) })
-			newest = slices.Insert(newest, at, e)
-			newest = newest[:min(len(newest), n)]
-		})
+			for ; rows != 0; rows &= rows - 1 {
+				e := &l.rows[w<<6+bits.TrailingZeros64(rows)]
+				if len(newest) == n && (n == 0 || e.compareTime(newest[n-1]) <= 0) {
+					continue
+				}
+				at, _ := slices.BinarySearchFunc(newest, e, func(a, b *entry) int { return b.compareTime(a) })
+				newest = slices.Insert(newest, at, e)
+				newest = newest[:min(len(newest), n)]
+			}
+		}
 	}
 	out := make([]ID, len(newest))
 	for i, e := range newest {

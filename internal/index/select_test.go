@@ -43,7 +43,9 @@ func drawnRow(r *rand.Rand, n int, from int64) Row {
 
 // selected returns the notes of a selection.
 func selected(v *View, s *Selection) (out []ID) {
-	v.Each(s, func(note ID, _ *filter.Record) { out = append(out, note) })
+	for note := range v.Each(s) {
+		out = append(out, note)
+	}
 	slices.SortFunc(out, func(a, b ID) int { return slices.Compare(a[:], b[:]) })
 	return out
 }
@@ -51,7 +53,9 @@ func selected(v *View, s *Selection) (out []ID) {
 // newest returns what View.Newest does, by sorting all.
 func newest(v *View, e filter.Expr, n int) (out []ID) {
 	var all []filter.Record
-	v.Each(v.Select(e), func(_ ID, rec *filter.Record) { all = append(all, *rec) })
+	for _, rec := range v.Each(v.Select(e)) {
+		all = append(all, *rec)
+	}
 	slices.SortFunc(all, func(a, b filter.Record) int {
 		return cmp.Or(b.OccurredAt.Compare(a.OccurredAt), slices.Compare(b.ID[:], a.ID[:]))
 	})
@@ -94,6 +98,25 @@ func TestSelectIsMatch(t *testing.T) {
 			if got := selected(v, v.Narrow(v.Select(e), among, kept)); !slices.Equal(got, want) {
 				t.Fatalf("at %d, %#v narrowed: %v, want %v", at, e, got, want)
 			}
+		}
+	}
+}
+
+// The newest of many rows are those of all, though words of them are passed over, also by a view of before.
+func TestNewestOfMany(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(5, 5))
+	l := newTestLayer(t, 0)
+	for at := int64(1); at <= 500; at++ {
+		row := drawnRow(r, int(at), at)
+		row.Record.OccurredAt = day(r.IntN(200))
+		mustApply(t, l, at, row)
+	}
+	for range 100 {
+		v := must.Get(Open([]Bound{{l, 1 + r.Int64N(500)}}))(t)
+		e, n := drawnFilter(r, 1), r.IntN(20)
+		if got, want := v.Newest(v.Select(e), n), newest(v, e, n); !slices.Equal(got, want) {
+			t.Fatalf("the newest %d of %#v: %v, want %v", n, e, got, want)
 		}
 	}
 }

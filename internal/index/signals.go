@@ -188,14 +188,22 @@ func (q *Query) countWord(w *workspace, layer int, word *word, of bitset, shift 
 
 // windows returns the k best of the selected notes by the words of their windows. Words are
 // processed heaviest first. Once the remaining words cannot lift a note without a score into the
-// best k, only notes that can still get there are updated.
+// best k, only notes that can still get there are updated; of few selected notes, no other ones from the start.
 func (q *Query) windows(w *workspace, c *chain, sel *Selection, k int) *top {
 	v := q.view
 	if !v.HasSessions() {
 		return newTop(v, 0)
 	}
 	average := 5 * float64(v.length) / float64(v.notes)
-	decided := false
+	few := q.isFew(sel)
+	if few {
+		for i := range v.layers {
+			for row := range sel.rows[i].all {
+				w.windowed = append(w.windowed, v.layers[i].base+row)
+			}
+		}
+	}
+	decided := few
 	for j := range q.words {
 		word, left := &q.words[j], q.maxGain(j)
 		if j > 0 && word.count > fewPostings {
@@ -221,6 +229,22 @@ func (q *Query) windows(w *workspace, c *chain, sel *Selection, k int) *top {
 		w.touched = w.touched[:0]
 	}
 	return w.bestByWindow(v, sel, newTop(v, k))
+}
+
+// isFew reports whether to look for each word in the windows of the selected notes takes less than to pass on what its postings
+// add to windows.
+func (q *Query) isFew(sel *Selection) bool {
+	if sel == nil {
+		return false
+	}
+	rows, postings := 0, 0
+	for _, of := range sel.rows {
+		rows += of.count()
+	}
+	for j := range q.words {
+		postings += q.words[j].count
+	}
+	return 2*rows*len(q.words) <= postings
 }
 
 // addWordToAll adds a word to the score of every note whose window has it.
@@ -275,7 +299,7 @@ func (q *Query) addWordToScored(w *workspace, c *chain, word *word, average floa
 // bestByWindow adds the best of the selected notes by window to best.
 func (w *workspace) bestByWindow(v *View, sel *Selection, best *top) *top {
 	for _, g := range w.windowed {
-		if score := w.window[g]; !best.rejects(score) {
+		if score := w.window[g]; score > 0 && !best.rejects(score) {
 			if i, row := v.locate(g); sel.rowsOf(i, &v.layers[i]).has(row) {
 				best.push(g, score)
 			}

@@ -323,12 +323,12 @@ func (v *View) SelectFunc(keep func(note ID, from int64, r *filter.Record) bool)
 	for i := range v.layers {
 		l := &v.layers[i]
 		pass := newBitset(len(l.visible) * 64)
-		l.visible.each(func(row uint32) {
+		for row := range l.visible.all {
 			e := &l.rows[row]
 			if r = e.record(); keep(e.note, e.from, &r) {
 				pass.set(row)
 			}
-		})
+		}
 		s.rows = append(s.rows, pass)
 	}
 	return s

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/index"
@@ -249,7 +251,7 @@ func (r *Service) addFixed(ctx context.Context, s tenant.Scope, v memory.View, s
 		}
 	}
 	for _, pin := range rd.Pinned {
-		notes, err := r.pinned(ctx, s, v, pin)
+		notes, err := r.pinned(ctx, s, v, searched, pin)
 		if err != nil {
 			return err
 		}
@@ -277,10 +279,14 @@ func (r *Service) newestMessages(
 			Filter: e, Kinds: []memory.Kind{memory.KindMessage}, ByTime: true, Newest: true, Limit: n,
 		})
 	}
-	newest := searched.Newest(r.counted(searched.Select(and(memory.OfKinds(memory.KindMessage), e))), n)
-	keys := make([]memory.Version, 0, len(newest))
-	for _, id := range newest {
-		if key, ok := visibleVersion(searched, &v, id); ok {
+	return readFound(ctx, r, s, v, searched, searched.Newest(r.counted(searched.Select(and(memory.OfKinds(memory.KindMessage), e))), n))
+}
+
+// readFound reads notes that an index has found, which a cache may hold.
+func readFound[ID ~[16]byte](ctx context.Context, r *Service, s tenant.Scope, v memory.View, ix *index.View, ids []ID) ([]memory.Note, error) {
+	keys := make([]memory.Version, 0, len(ids))
+	for _, id := range ids {
+		if key, ok := visibleVersion(ix, &v, uuid.UUID(id)); ok {
 			keys = append(keys, key)
 		}
 	}
@@ -298,7 +304,7 @@ func (r *Service) Known(ctx context.Context, s tenant.Scope, v memory.View) (out
 		if pin.Kind != memory.KindKnowledge {
 			continue
 		}
-		notes, err := r.pinned(ctx, s, v, pin)
+		notes, err := r.pinned(ctx, s, v, nil, pin)
 		if err != nil {
 			return nil, err
 		}
@@ -310,8 +316,12 @@ func (r *Service) Known(ctx context.Context, s tenant.Scope, v memory.View) (out
 // maxPinned is how many notes one pin shows at most.
 const maxPinned = 200
 
-// pinned returns the notes that a pin names.
-func (r *Service) pinned(ctx context.Context, s tenant.Scope, v memory.View, pin memory.Pin) ([]memory.Note, error) {
+// pinned returns the notes that a pin names. searched is the index of the view; nil: there is none.
+func (r *Service) pinned(ctx context.Context, s tenant.Scope, v memory.View, searched *index.View, pin memory.Pin) ([]memory.Note, error) {
+	if pin.Key == "" && pin.Filter != nil && searched != nil && v.Of == nil {
+		ids := ascending(searched, r.counted(searched.Select(and(memory.OfKinds(pin.Kind), pin.Filter))))
+		return readFound(ctx, r, s, v, searched, ids[:min(len(ids), maxPinned)])
+	}
 	if pin.Key == "" {
 		own, err := r.listNotes(ctx, s, v, memory.NoteQuery{Kinds: []memory.Kind{pin.Kind}, Filter: pin.Filter, Limit: maxPinned})
 		if err != nil || pin.Kind != memory.KindBlock {

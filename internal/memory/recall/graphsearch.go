@@ -209,32 +209,40 @@ func (sr *searchRun) ownEntities(ctx context.Context) (own []uuid.UUID, err erro
 	return own, nil
 }
 
-// onlySpeaker returns the key of the entity of the person who stated all facts; "" if several did, or none with a name.
-func (sr *searchRun) onlySpeaker() string {
-	speakers, names := map[string]bool{}, map[string]bool{}
-	sr.index.Each(sr.index.Select(memory.OfKinds(memory.KindFact)), func(_ index.ID, r *filter.Record) {
-		name, _ := r.Attributes[memory.AttrName].(string)
-		if names[name] {
-			return // a name has one key
-		}
-		if key := speakerKey(r); key != "" {
-			speakers[key], names[name] = true, true
-		}
-	})
-	if len(speakers) != 1 {
-		return ""
+// maxSpellings is how many names a person may have among the facts: "Ana" and "ana" are one.
+const maxSpellings = 8
+
+// onlySpeaker returns the key of the entity of the person who stated all facts; "" if several did, or none with a name. Facts of
+// assistants do not count.
+func (sr *searchRun) onlySpeaker() (only string) {
+	role, name := &filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrRole}, Op: filter.Exists, Want: true},
+		&filter.Leaf{Field: filter.Attributes, Path: []string{memory.AttrName}, Op: filter.Exists, Want: true}
+	rest := filter.And{
+		memory.OfKinds(memory.KindFact), name, filter.Or{filter.Not{Term: role}, filter.AttributeIs(memory.AttrRole, string(memory.RoleUser))},
 	}
-	return slices.Collect(maps.Keys(speakers))[0]
+	for range maxSpellings {
+		next, ok := sr.anyName(rest)
+		if !ok {
+			return only
+		}
+		if key := graph.EntityKey(next); key != "" {
+			if only != "" && only != key {
+				return ""
+			}
+			only = key
+		}
+		rest = append(rest, filter.Not{Term: filter.AttributeIs(memory.AttrName, next)})
+	}
+	return ""
 }
 
-// speakerKey returns the key of the entity of the person who stated a fact; "" if an assistant did,
-// or the speaker has no name.
-func speakerKey(r *filter.Record) string {
-	name, _ := r.Attributes[memory.AttrName].(string)
-	if role, ok := r.Attributes[memory.AttrRole].(string); ok && role != string(memory.RoleUser) {
-		return ""
+// anyName returns the name that some note of a selection has. Conditions that were asked before are looked up.
+func (sr *searchRun) anyName(e filter.Expr) (name string, ok bool) {
+	for _, r := range sr.index.Each(sr.service.counted(sr.index.Select(e))) {
+		name, _ = r.Attributes[memory.AttrName].(string)
+		return name, true
 	}
-	return graph.EntityKey(name)
+	return "", false
 }
 
 func isASCII(s string) bool { return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 }) }
@@ -242,12 +250,7 @@ func isASCII(s string) bool { return !strings.ContainsFunc(s, func(r rune) bool 
 // spelledEntities returns the entities whose whole name is in the query: all its words or, in
 // scripts without spaces between words, the name as a string.
 func (sr *searchRun) spelledEntities(ctx context.Context, selected *index.Selection) ([]uuid.UUID, error) {
-	found := sr.indexQuery.Signals(selected, entityDepth)
-	found = slices.DeleteFunc(found, func(s index.Signals) bool { return s.Words == 0 })
-	slices.SortFunc(found, func(a, b index.Signals) int {
-		return cmp.Or(cmp.Compare(b.Words, a.Words), memory.CompareIDs(a.Note, b.Note))
-	})
-	found = found[:min(len(found), entityDepth)]
+	found := sr.indexQuery.Lexical(selected, entityDepth)
 	ids := make([]uuid.UUID, len(found))
 	for i := range found {
 		ids[i] = found[i].Note

@@ -62,7 +62,14 @@ func (r *Service) Matching(ctx context.Context, s tenant.Scope, v memory.View, e
 	if err != nil {
 		return nil, false, err
 	}
-	ix.Each(r.counted(ix.Select(e)), func(note index.ID, _ *filter.Record) { ids = append(ids, note) })
+	return ascending(ix, r.counted(ix.Select(e))), true, nil
+}
+
+// ascending returns the ids of a selection.
+func ascending(ix *index.View, of *index.Selection) (ids []uuid.UUID) {
+	for note := range ix.Each(of) {
+		ids = append(ids, note)
+	}
 	slices.SortFunc(ids, memory.CompareIDs)
-	return ids, true, nil
+	return ids
 }
