@@ -109,6 +109,33 @@ func (p *NotePage) IsOfRareKind() bool {
 	return len(p.Kinds) == 1 && p.Kinds[0] != memory.KindNote && p.Kinds[0] != memory.KindMessage && !p.ByTime && !p.ByRevision && !p.Keyed && len(p.States) == 0 && p.Digests == nil
 }
 
+// Steps reports whether a page goes from note to note: it is in the order of ids, and has no condition but that of an index in that order.
+// Then only the newest version of each note is read, where there are many.
+func (p *NotePage) Steps() bool {
+	return p.Limit > 0 && !p.ByTime && !p.ByRevision && !p.Keyed && len(p.States) == 0 && p.Digests == nil && p.Sources == nil && p.Lacks == "" && p.Filter == nil &&
+		(len(p.Kinds) == 0 || p.IsOfRareKind())
+}
+
+// Stretch is how many entries of an index a page that steps reads one after the other, before it steps from note to note: as many as it
+// has notes if each has one version, and some more. A step costs more than the next entry.
+func (p *NotePage) Stretch() int { return p.Limit + 16 }
+
+// Begin is the id behind which a page in the order of ids begins.
+func (p *NotePage) Begin() uuid.UUID {
+	if p.After == uuid.Nil && p.Newest {
+		return uuid.Max
+	}
+	return p.After
+}
+
+// End is the id before which a page in the order of ids ends.
+func (p *NotePage) End() uuid.UUID {
+	if p.Newest {
+		return uuid.Nil
+	}
+	return uuid.Max
+}
+
 // RareKinds is the condition of the index of kinds that are neither note nor message.
 const RareKinds = "n.bytes >= 0 AND n.kind NOT IN ('note', 'message')"
 

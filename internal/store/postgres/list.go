@@ -79,6 +79,13 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 			common += " AND (" + p.bind(c) + ")"
 		}
 	}
+	columns, with := r.columns(), ""
+	steps := pg.Steps() && (len(pg.Kinds) == 0 || storable(string(pg.Kinds[0])))
+	if steps {
+		with = "WITH stretch AS MATERIALIZED (SELECT COALESCE(" + p.nextNote(layers, &pg, p.add(pg.Begin()), " OFFSET "+p.add(pg.Stretch())) + ", " + p.add(pg.End()) + ") AS id) "
+		columns += ", (SELECT stretch.id FROM stretch) AS ends"
+		common += " AND n.id " + map[bool]string{false: "<", true: ">"}[pg.Newest] + " (SELECT stretch.id FROM stretch)"
+	}
 	vector := r.vector(&p)
 	from, page := " FROM notes n"+vector, " ORDER BY "+by+" LIMIT $2"
 	if ofSession && !pg.Listed {
@@ -88,7 +95,7 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	}
 	branches := make([]string, len(layers))
 	for i, l := range layers {
-		branches[i] = "(SELECT " + r.columns() + from + " WHERE n.tenant = $1 AND " + p.live("n", l) + " AND NOT n.deleted" + common + p.hiddenNotes(layers[:i]) + page + ")"
+		branches[i] = "(SELECT " + columns + from + " WHERE n.tenant = $1 AND " + p.live("n", l) + " AND NOT n.deleted" + common + p.hiddenNotes(layers[:i]) + page + ")"
 	}
 	text := strings.Join(branches, " UNION ALL ")
 	if len(layers) > 1 {
@@ -99,7 +106,57 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	if pg.Keyed || len(pg.States) > 0 || pg.Digests != nil || pg.ByTime && !pg.IsMessageList() {
 		read = collect
 	}
-	return read(ctx, q, text, p.args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows) })
+	if !steps {
+		return read(ctx, q, text, p.args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows) })
+	}
+	end := pg.Begin() // of the stretch; where it has no note, it is not known
+	out, err := read(ctx, q, with+text, p.args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows, &end) })
+	if err != nil || end == pg.End() || len(out) == pg.Limit {
+		return out, err
+	}
+	pg.Limit -= len(out)
+	text, args := stepText(tenantID, layers, &pg, end)
+	rest, err := read(ctx, q, text, args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows) })
+	return append(out, rest...), err
+}
+
+// stepText is the statement of a page that steps from note to note: from an id on, or behind its beginning. The nearest layer that holds a
+// note decides, by its newest version.
+func stepText(tenantID uuid.UUID, layers []memory.Layer, pg *store.NotePage, from uuid.UUID) (string, []any) {
+	r := reader(pg.NoteReader)
+	p := params{args: []any{tenantID, store.Limit(pg.Limit), from}}
+	first := "$3::uuid"
+	if from == pg.Begin() {
+		first = p.nextNote(layers, pg, first, "")
+	}
+	newest := make([]string, len(layers))
+	for i, l := range layers {
+		newest[i] = "(SELECT n.* FROM notes n WHERE n.tenant = $1 AND n.layer = " + p.add(l.Collection) + " AND n.id = k.id AND n.from_rev <= " + p.add(rev(l.Bound)) + " ORDER BY n.from_rev DESC LIMIT 1)"
+	}
+	kind := ""
+	if pg.IsOfRareKind() {
+		kind = " AND n.kind = " + p.add(string(pg.Kinds[0]))
+	}
+	return "WITH RECURSIVE k (id) AS (SELECT " + first + " UNION ALL SELECT " + p.nextNote(layers, pg, "k.id", "") + " FROM k WHERE k.id IS NOT NULL)" +
+		" SELECT " + r.columns() + " FROM k CROSS JOIN LATERAL (SELECT * FROM (" + strings.Join(newest, " UNION ALL ") + ") n LIMIT 1) n" + r.vector(&p) +
+		" WHERE NOT n.deleted" + kind + " LIMIT $2", p.args
+}
+
+// nextNote returns the expression for the id in the layers that is so many entries of an index behind an id: that of the next note, however
+// many versions there are of it, or of one behind a stretch.
+func (p *params) nextNote(layers []memory.Layer, pg *store.NotePage, after, behind string) string {
+	kind, beyond, nearest := "", " > "+after+" ORDER BY n.id", "LEAST("
+	if pg.Newest {
+		beyond, nearest = " < "+after+" ORDER BY n.id DESC", "GREATEST("
+	}
+	if pg.IsOfRareKind() {
+		kind = " AND " + store.RareKinds + " AND n.kind = " + p.add(string(pg.Kinds[0]))
+	}
+	of := make([]string, len(layers))
+	for i, l := range layers {
+		of[i] = "(SELECT n.id FROM notes n WHERE n.tenant = $1 AND n.layer = " + p.add(l.Collection) + kind + " AND n.id" + beyond + " LIMIT 1" + behind + ")"
+	}
+	return nearest + strings.Join(of, ", ") + ")"
 }
 
 // hashes are what the index of sessions has of some. Another session may have the same hash: the filter looks at it again.

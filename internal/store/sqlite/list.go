@@ -18,13 +18,82 @@ func (q *session) DecidesFilter(e filter.Expr) bool { return compile(e).Exact }
 // ListNotes implements store.NoteRows.
 func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, p store.NotePage) ([]store.NoteVersion, error) {
 	r := reader(p.NoteReader)
-	text, args := listText(tenantID, layers, &p, r.columns())
-	return collect(ctx, q, text, args, r.scanner())
+	var end uuid.UUID // of the stretch; zero: it is all that is left
+	if p.Steps() {
+		text, args := nextNote(tenantID, layers, &p, "?", p.Stretch())
+		if _, err := q.get(ctx, "SELECT "+text, args, &end); err != nil {
+			return nil, err
+		}
+	}
+	text, args := listText(tenantID, layers, &p, end, r.columns())
+	out, err := collect(ctx, q, text, args, r.scanner())
+	if err != nil || end == uuid.Nil || len(out) == p.Limit {
+		return out, err
+	}
+	p.After, p.Limit = end, p.Limit-len(out)
+	text, args = stepText(tenantID, layers, &p)
+	rest, err := collect(ctx, q, text, args, r.scanner())
+	return append(out, rest...), err
+}
+
+// nextNote returns the expression for the id in the layers that is so many entries behind an id. From 0 on it is that of the next note,
+// however many versions there are of it.
+func nextNote(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, after string, behind int) (string, []any) {
+	index, kind, beyond := "", "", " > "+after+" ORDER BY n.id"
+	if p.Newest {
+		beyond = " < " + after + " ORDER BY n.id DESC"
+	}
+	if p.IsOfRareKind() {
+		index, kind = " INDEXED BY notes_kind", " AND n.kind = ? AND "+store.RareKinds
+	}
+	texts := make([]string, len(layers))
+	var args []any
+	for i, l := range layers {
+		texts[i] = "(SELECT n.id FROM notes n" + index + " WHERE n.tenant = ? AND n.layer = ?" + kind + " AND n.id" + beyond + " LIMIT 1 OFFSET +?)"
+		args = append(args, tenantID, l.Collection)
+		if kind != "" {
+			args = append(args, string(p.Kinds[0]))
+		}
+		if after == "?" {
+			args = append(args, p.Begin())
+		}
+		args = append(args, behind)
+	}
+	if len(layers) == 1 {
+		return texts[0], args
+	}
+	nearest := "MIN"
+	if p.Newest {
+		nearest = "MAX"
+	}
+	return "(SELECT " + nearest + "(id) FROM (SELECT " + strings.Join(texts, " AS id UNION ALL SELECT ") + " AS id))", args
+}
+
+// stepText is the statement of a page that steps from note to note, from that with the id After on. The nearest layer that holds a
+// note decides, by its newest version.
+func stepText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage) (string, []any) {
+	r := reader(p.NoteReader)
+	next, args := nextNote(tenantID, layers, p, "k.id", 0)
+	args = append([]any{p.After}, args...)
+	newest := make([]string, len(layers), len(layers)+1)
+	for i, l := range layers {
+		newest[i] = "(SELECT m.rowid FROM notes m WHERE m.tenant = ? AND m.layer = ? AND m.id = k.id AND m.from_rev <= ? ORDER BY m.from_rev DESC LIMIT 1)"
+		args = append(args, tenantID, l.Collection, l.Bound)
+	}
+	join, joinArgs := r.join()
+	args = append(args, joinArgs...)
+	kind := ""
+	if p.IsOfRareKind() {
+		kind, args = " AND +n.kind = ?", append(args, string(p.Kinds[0]))
+	}
+	return "WITH RECURSIVE k(id) AS (SELECT ? UNION ALL SELECT " + next + " FROM k WHERE k.id IS NOT NULL) SELECT " + r.columns() +
+		" FROM k CROSS JOIN notes n ON n.rowid = COALESCE(" + strings.Join(append(newest, "NULL"), ", ") + ")" + join + " WHERE n.deleted = 0" + kind + " LIMIT +?", append(args, p.Limit)
 }
 
 // listText is the statement of a page: one ordered, limited branch per layer, so that a page costs
-// the same however long the log is. Of several layers the branches find the rows, and only those of the page are read.
-func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, columns string) (string, []any) {
+// the same however long the log is. Of several layers the branches find the rows, and only those of the page are read. It ends before the
+// note with the id end; zero: with its limit.
+func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, end uuid.UUID, columns string) (string, []any) {
 	r := reader(p.NoteReader)
 	order, beyond := "ASC", ">"
 	if p.Newest {
@@ -51,6 +120,10 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, colu
 	default:
 		common.WriteString(" AND n.id " + beyond + " ?")
 		commonArgs = append(commonArgs, p.After)
+	}
+	if end != uuid.Nil {
+		common.WriteString(" AND n.id " + map[bool]string{false: "<", true: ">"}[p.Newest] + " ?")
+		commonArgs = append(commonArgs, end)
 	}
 	index := ""
 	if p.IsMessageList() {

@@ -12,13 +12,13 @@ import (
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
-// Reading and changing a note looks at its newest version alone, however many there are: the pages read do not grow.
+// Reading, listing and changing a note looks at its newest version alone, however many there are: the pages read do not grow.
 func TestVersionsAreNotRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	note := plain(1)
 	note.Kind, note.Key = memory.KindProfile, "profile"
-	note = b.add(t, note)[0]
+	note = b.add(t, note, plain(2), plain(3))[0]
 	edit := func(times int) {
 		must.Get(b.Write(t.Context(), b.scope, b.collection, memory.WriteOptions{Cause: memory.CausePatch}, func(ctx context.Context, tx memory.Tx) error {
 			for i := range times {
@@ -34,7 +34,7 @@ func TestVersionsAreNotRead(t *testing.T) {
 			return nil
 		}))(t)
 	}
-	type cost struct{ get, patch, key int64 }
+	type cost struct{ get, patch, key, list int64 }
 	measure := func() (c cost) {
 		v := must.Get(b.OpenView(t.Context(), b.scope, b.collection.String(), memory.At{}))(t)
 		before := b.pages.Load()
@@ -47,6 +47,13 @@ func TestVersionsAreNotRead(t *testing.T) {
 		must.Get(b.NoteByKey(t.Context(), b.scope, v, note.Kind, note.Key))(t)
 		c.key = b.pages.Load() - before
 		before = b.pages.Load()
+		for _, q := range []memory.NoteQuery{{Limit: 9}, {Limit: 9, Newest: true}, {Limit: 9, Kinds: []memory.Kind{note.Kind}}, {Limit: 9, Kinds: []memory.Kind{note.Kind}, Newest: true}} {
+			if n, err := b.ListNotes(t.Context(), b.scope, v, q); err != nil || n[0].ID != note.ID && n[len(n)-1].ID != note.ID {
+				t.Fatal(n, err)
+			}
+		}
+		c.list = b.pages.Load() - before
+		before = b.pages.Load()
 		edit(1)
 		c.patch = b.pages.Load() - before
 		return c
@@ -57,7 +64,7 @@ func TestVersionsAreNotRead(t *testing.T) {
 		edit(500)
 	}
 	many := measure()
-	if many.get > few.get+20 || many.patch > few.patch+40 || many.key > few.key+20 {
+	if many.get > few.get+20 || many.patch > few.patch+40 || many.key > few.key+20 || many.list > few.list+100 {
 		t.Errorf("pages of one note: %+v at few versions, %+v at 2,000 more", few, many)
 	}
 }

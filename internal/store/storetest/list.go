@@ -22,6 +22,7 @@ func listCases() []testCase {
 	return []testCase{
 		{"Sources", listDerived},
 		{"Pages", notePages},
+		{"PagesOfVersions", pagesOfVersions},
 		{"Filters", noteFilters},
 		{"Collections", listCollections},
 		{"ByTime", notesByTime},
@@ -87,6 +88,93 @@ func notePages(_ *testing.T, w *world) {
 	w.assertf(slices.Equal(walk(memory.NoteQuery{Limit: 2, Kinds: facts, Keyed: true}), []uuid.UUID{all[0], all[10], all[20]}), "facts with a key")
 	w.assertf(slices.Equal(walk(memory.NoteQuery{Limit: 2, Kinds: facts, Keyed: true, Newest: true}), []uuid.UUID{all[20], all[10], all[0]}), "newest facts with a key")
 	w.assertf(len(walk(memory.NoteQuery{Limit: 2, States: []memory.State{memory.StateRaw}})) == 0, "by state")
+}
+
+// pagesOfVersions: pages in the order of ids have each visible note once, in its newest version, however many versions there are of it and
+// of those between: at the head, in the past, and in forks that have changed, deleted and added notes.
+func pagesOfVersions(_ *testing.T, w *world) {
+	base := w.collection("c")
+	var notes []memory.Note
+	change := func(c uuid.UUID, i, times int) {
+		w.write(c, func(tx memory.Tx) error {
+			for range times {
+				notes[i].Content += "."
+				if _, err := tx.Put(w.ctx, notes[i]); err != nil {
+					return err
+				}
+				if err := tx.EndChangeset(w.ctx, memory.CausePatch, uuid.Nil, notes[i].ID); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	remove := func(c uuid.UUID, i int) {
+		w.write(c, func(tx memory.Tx) error { return tx.Delete(w.ctx, notes[i].ID) })
+	}
+	add := func(c uuid.UUID, n int) {
+		for range n {
+			kind := []memory.Kind{memory.KindNote, memory.KindProfile}[len(notes)%2]
+			notes = append(notes, w.put(c, memory.Note{Content: fmt.Sprint(len(notes)), Kind: kind, State: memory.StateEvolved}))
+		}
+	}
+	add(base.ID, 30)
+	for _, x := range [][2]int{{0, 40}, {1, 60}, {2, 3}, {7, 30}, {8, 1}, {9, 100}, {28, 40}, {29, 50}} {
+		change(base.ID, x[0], x[1])
+	}
+	past := w.view(base.ID).At
+	for _, i := range []int{1, 8, 29} {
+		remove(base.ID, i)
+	}
+	change(base.ID, 29, 30) // it is there again
+	change(base.ID, 4, 50)
+	add(base.ID, 2)
+	fork := w.mustFork(base.ID, -1, "f")
+	change(base.ID, 3, 40) // after the fork
+	change(fork.ID, 0, 40)
+	change(fork.ID, 5, 2)
+	remove(fork.ID, 7)
+	add(fork.ID, 4)
+	change(fork.ID, len(notes)-1, 30)
+	deep := w.mustFork(fork.ID, -1, "d")
+	change(deep.ID, 9, 30)
+	remove(deep.ID, 6)
+	ids := make([]uuid.UUID, len(notes))
+	for i := range notes {
+		ids[i] = notes[i].ID
+	}
+	views := []memory.View{w.view(base.ID), w.view(fork.ID), w.view(deep.ID), w.viewAt(base.ID, past), w.viewAt(base.ID, 20)}
+	for i, v := range views {
+		for _, kind := range [][]memory.Kind{nil, {memory.KindProfile}} {
+			var want []string
+			for _, n := range must(w.Notes(w.ctx, w.all, v, ids, memory.ReadOptions{}))(w.t) {
+				if len(kind) == 0 || n.Kind == kind[0] {
+					want = append(want, n.ID.String()+n.Content)
+				}
+			}
+			slices.Sort(want)
+			for _, newest := range []bool{false, true} {
+				for _, limit := range []int{1, 2, 7, 100} {
+					var got []string
+					q := memory.NoteQuery{Kinds: kind, Newest: newest, Limit: limit, ReadOptions: memory.ReadOptions{Vector: limit == 7}}
+					for range 2 * len(notes) {
+						page := must(w.ListNotes(w.ctx, w.all, v, q))(w.t)
+						for i := range page {
+							got = append(got, page[i].ID.String()+page[i].Content)
+							q.After = page[i].ID
+						}
+						if len(page) < limit {
+							break
+						}
+					}
+					if newest {
+						slices.Reverse(got)
+					}
+					w.assertf(slices.Equal(got, want), "view %d, kind %v, newest %v, by %d: %v, want %v", i, kind, newest, limit, got, want)
+				}
+			}
+		}
+	}
 }
 
 // notesByTime: messages of all layers are paged in the order of their times, ties by id.
