@@ -190,7 +190,7 @@ lint: ## Check the style, the scripts, and the workflows of hosted CI
 .PHONY: bench
 bench: ## Measure a whole gateway, and print a table (BENCH=regexp BENCHTIME=1s, PKG=./... for all)
 	@benchstat="$$(scripts/install-benchstat.sh $(BENCHSTAT_VERSION))"; \
-		go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 30m $(PKG) | tee /dev/stderr | "$$benchstat" -
+		go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 30m $(PKG) | tee >(cat >&2) | "$$benchstat" -
 
 .PHONY: bench/servers
 bench/servers: ## Measure gateways over a Postgres and a Redis of their own, and print a table; about ten minutes

@@ -34,4 +34,4 @@ eval "$environment"
 	echo "command: SLIPBOX_BENCH_SIZES=$SLIPBOX_BENCH_SIZES SLIPBOX_BENCH_TURN=$SLIPBOX_BENCH_TURN BENCH='$bench' make bench/servers"
 	# Each part runs once, and times by itself.
 	TMPDIR=$SLIPBOX_SERVICES_DIR go test -run '^$' -bench "$bench" -benchtime 1x -timeout 30m ./test/bench
-} | tee /dev/stderr | "$benchstat" -
+} | tee >(cat >&2) | "$benchstat" -

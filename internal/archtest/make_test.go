@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,6 +47,17 @@ func TestReleaseHasOneVersion(t *testing.T) {
 	out, err = exec.CommandContext(t.Context(), root+"/scripts/release-versions.sh", "0.0.7").CombinedOutput()
 	if err == nil || strings.Count(string(out), "0.0.7") < 6 {
 		t.Errorf("another version: %v: %s", err, out)
+	}
+}
+
+// A command that opens /dev/stderr truncates the file that the stream is redirected to.
+func TestStreamsAreNotOpened(t *testing.T) {
+	t.Parallel()
+	opened := regexp.MustCompile(`(?m)^.*/dev/(stdout|stderr|fd/).*$`)
+	for _, file := range append(must.Get(filepath.Glob(root+"/scripts/*.sh"))(t), root+"/Makefile", root+"/.ci/run") {
+		for _, line := range opened.FindAllString(string(must.Get(os.ReadFile(file))(t)), -1) {
+			t.Errorf("%s: %s: write to >&2, or let tee write to >(cat >&2)", file, line)
+		}
 	}
 }
 
