@@ -21,10 +21,15 @@ type stretch struct {
 // NewBatch returns an empty batch for the layer.
 func (l *Layer) NewBatch() *Batch { return &Batch{dimensions: l.dimensions} }
 
-// Add adds rows in the order of the log. They are made and analyzed concurrently, so what rows reads must not change.
-func (b *Batch) Add(rows func() []Row) {
+// Add adds n rows in the order of the log. BatchRows of them are made and analyzed concurrently, so what rows reads must not change.
+// Fewer are the last ones, for which the caller would wait.
+func (b *Batch) Add(n int, rows func() []Row) {
 	s := &stretch{}
 	b.stretches = append(b.stretches, s)
+	if n < BatchRows {
+		s.analyze(rows(), b.dimensions)
+		return
+	}
 	b.wait.Go(func() { s.analyze(rows(), b.dimensions) })
 }
 

@@ -41,6 +41,24 @@ func ids(hits []Hit) []ID {
 	return out
 }
 
+// A few rows, as of a write, are analyzed where they are added: no goroutine is started for them.
+func TestFewRowsStartNoGoroutine(t *testing.T) {
+	t.Parallel()
+	l, made := newTestLayer(t, 0), false
+	b := l.NewBatch()
+	b.Add(1, func() []Row {
+		made = true
+		return []Row{{Note: noteID(1), From: 1, Content: "a kiln"}}
+	})
+	if !made {
+		t.Error("the row is not made yet")
+	}
+	must.Do(t, l.ApplyBatch(0, 1, b))
+	if l.Rows() != 1 {
+		t.Errorf("%d rows", l.Rows())
+	}
+}
+
 // C051: a note without a word of the query is never a lexical hit. C053: an empty view returns an
 // empty list.
 func TestC051C053NoWordNoHit(t *testing.T) {

@@ -92,7 +92,7 @@ func (l *Layer) Apply(after, upTo int64, rows []Row) error {
 	}
 	b := l.NewBatch()
 	for part := range slices.Chunk(rows, BatchRows) {
-		b.Add(func() []Row { return part })
+		b.Add(len(part), func() []Row { return part })
 	}
 	return l.ApplyBatch(after, upTo, b)
 }

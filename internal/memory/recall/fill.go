@@ -137,7 +137,7 @@ func (g *registry) readLog(ctx context.Context, s tenant.Scope, v memory.View, i
 	var read []memory.LogRow
 	add := func() {
 		part := read
-		batch.Add(func() []index.Row {
+		batch.Add(len(part), func() []index.Row {
 			rows := make([]index.Row, len(part))
 			for i := range part {
 				rows[i] = indexRow(&part[i])

@@ -40,11 +40,6 @@ func (sr *searchRun) openIndex(ctx context.Context) (err error) {
 		return sr.waitForIndex(ctx, r.cfg.LoadTimeout)
 	}
 	rows, loads := r.indexes.heldOf(sr.scope.Tenant(), &sr.view)
-	if loads {
-		if err = sr.waitForIndex(ctx, min(r.cfg.ColdWait, r.cfg.LoadTimeout)); !fault.Is(err, fault.Unavailable) {
-			return err
-		}
-	}
 	counts, err := r.store.Counts(ctx, sr.scope, sr.view)
 	if err != nil {
 		return err
@@ -53,7 +48,7 @@ func (sr *searchRun) openIndex(ctx context.Context) (err error) {
 		return sr.waitForIndex(ctx, r.cfg.LoadTimeout)
 	}
 	sr.loadAfter = !loads && counts.Notes-rows >= r.cfg.ColdNotes
-	if !loads && !sr.loadAfter {
+	if !sr.loadAfter {
 		if err = sr.waitForIndex(ctx, min(r.cfg.ColdWait, r.cfg.LoadTimeout)); !fault.Is(err, fault.Unavailable) {
 			return err
 		}
