@@ -67,11 +67,7 @@ func (h *core) citedNotes(c *gin.Context, v memory.View, cited []memory.Note, fi
 	}
 	out := make([]wire.HitNote, len(views))
 	for i := range views {
-		raw, err := fields.render(new(wireNoteView(&views[i], false)))
-		if err != nil {
-			return nil, err
-		}
-		out[i] = raw
+		out[i] = fields.render(new(wireNoteView(&views[i], false)))
 	}
 	return out, nil
 }

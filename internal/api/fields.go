@@ -1,8 +1,6 @@
 package api
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -68,28 +66,26 @@ func (f noteFields) brief(n *memory.Note) (out *briefNote, ok bool) {
 	return &briefNote{n.Content, n.ID, wire.OptionalTime(n.OccurredAt)}, true
 }
 
-// render returns the fields of a note as a JSON object, in the order of wire.Note.
-func (f noteFields) render(n *wire.Note) (json.RawMessage, error) {
-	var out bytes.Buffer
-	out.WriteByte('{')
+// shownNote is wire.Note with pointers as its fields: those that are nil are not shown.
+var shownNote = func() reflect.Type {
+	fields := reflect.VisibleFields(reflect.TypeFor[wire.Note]())
+	for i, f := range fields {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields[i] = reflect.StructField{Name: f.Name, Type: reflect.PointerTo(f.Type), Tag: reflect.StructTag(fmt.Sprintf(`json:"%s,omitempty"`, name))}
+	}
+	return reflect.StructOf(fields)
+}()
+
+// render returns the fields of a note that are shown, in the order of wire.Note, to be encoded with the answer.
+func (f noteFields) render(n *wire.Note) wire.HitNote {
 	statement := f[statementFields] && (n.Kind == wire.KindFact || n.Kind == wire.KindKnowledge)
-	v := reflect.ValueOf(n).Elem()
+	v, out := reflect.ValueOf(n).Elem(), reflect.New(shownNote)
 	for i := range v.NumField() {
 		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		shown := f.has(wire.NoteField(name)) || statement && (name == string(wire.NoteFieldConfidence) || name == string(wire.NoteFieldProvenance))
-		if !shown || options == "omitempty" && v.Field(i).IsZero() {
-			continue
+		if shown && (options != "omitempty" || !v.Field(i).IsZero()) {
+			out.Elem().Field(i).Set(v.Field(i).Addr())
 		}
-		raw, err := json.Marshal(v.Field(i).Interface())
-		if err != nil {
-			return nil, fmt.Errorf("render a note: %w", err)
-		}
-		if out.Len() > 1 {
-			out.WriteByte(',')
-		}
-		fmt.Fprintf(&out, "%q:", name)
-		out.Write(raw)
 	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
+	return out.Interface()
 }

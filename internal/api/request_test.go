@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -173,6 +175,30 @@ func TestInheritTakesEveryField(t *testing.T) {
 		question := name == "Query" || name == "Vector" || name == "Messages"
 		if question != got.Field(i).IsZero() || !question && !reflect.DeepEqual(got.Field(i).Interface(), from.Interface()) {
 			t.Errorf("%s is %v", name, got.Field(i))
+		}
+	}
+}
+
+// All fields of a note are those of wire.Note, and fewer are in the same order.
+func TestRenderedFields(t *testing.T) {
+	t.Parallel()
+	n := memory.Note{ID: uuid.New(), Kind: memory.KindFact, Content: "a <b>", OccurredAt: time.Unix(1, 0), Attributes: map[string]any{"confidence": 0.5}, Vector: []float32{1, 2}}
+	for _, shown := range []wire.Note{wireNote(&n, make([]memory.Link, 1), &memory.Usage{}, true), wireNote(&memory.Note{}, nil, nil, false)} {
+		want := must.Get(json.Marshal(shown))(t)
+		if got := must.Get(json.Marshal(searchFields([]wire.NoteField{allFields}, true).render(&shown)))(t); !bytes.Equal(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	fact := wireNote(&n, nil, nil, false)
+	for _, x := range []struct {
+		asked []wire.NoteField
+		want  string
+	}{
+		{[]wire.NoteField{wire.NoteFieldTags, wire.NoteFieldKind}, `{"id":"` + n.ID.String() + `","kind":"fact","tags":[]}`},
+		{nil, `{"content":"a \u003cb\u003e","id":"` + n.ID.String() + `","occurred_at":"1970-01-01T00:00:01Z","confidence":0.5}`},
+	} {
+		if got := must.Get(json.Marshal(searchFields(x.asked, false).render(&fact)))(t); string(got) != x.want {
+			t.Errorf("%s, want %s", got, x.want)
 		}
 	}
 }

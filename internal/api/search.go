@@ -390,18 +390,10 @@ func wireHit(hit *recall.Hit, q *recall.Query, fields noteFields) (wire.Hit, err
 	if brief, ok := fields.brief(&hit.Note.Note); ok {
 		w.Note = brief
 	} else {
-		raw, err := fields.render(new(wireNoteView(hit.Note, q.Embedding)))
-		if err != nil {
-			return w, err
-		}
-		w.Note = raw
+		w.Note = fields.render(new(wireNoteView(hit.Note, q.Embedding)))
 	}
 	for i := range hit.Exchange {
-		one, err := fields.render(new(wireNoteView(&hit.Exchange[i], q.Embedding)))
-		if err != nil {
-			return w, err
-		}
-		w.Exchange = append(w.Exchange, one)
+		w.Exchange = append(w.Exchange, fields.render(new(wireNoteView(&hit.Exchange[i], q.Embedding))))
 	}
 	w.IsNeighbor = &hit.IsNeighbor
 	w.Sources = named[wire.HitSources](hit.Sources)

@@ -9,7 +9,7 @@ func Budgets() map[string]int {
 		"internal/cli":                              7429,
 		"internal/app":                              4185,
 		"internal/config":                           934,
-		"internal/api":                              10704,
+		"internal/api":                              10688,
 		"internal/api/mem0":                         2788,
 		"internal/api/table":                        100,
 		"internal/api/docs":                         750,
