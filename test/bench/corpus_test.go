@@ -21,10 +21,14 @@ type said struct {
 	english bool
 }
 
-// saidTurns returns all turns, dialogue by dialogue.
-func saidTurns(b testing.TB) (out []said) {
+// saidTurns returns all turns, dialogue by dialogue, and what is asked about them: in English (true), and in other languages.
+func saidTurns(b testing.TB) (out []said, questions map[bool][]string) {
 	b.Helper()
+	questions = map[bool][]string{}
 	for _, d := range must.Get(eval.ReadCorpus(filepath.Join("..", "..", eval.CorpusDir)))(b) {
+		for _, q := range d.Questions {
+			questions[d.Lang == "en"] = append(questions[d.Lang == "en"], q.Text)
+		}
 		for i := range d.Turns {
 			t := &d.Turns[i]
 			at := must.Get(t.At())(b)
@@ -35,15 +39,23 @@ func saidTurns(b testing.TB) (out []said) {
 			out = append(out, said{m, d.Lang == "en"})
 		}
 	}
-	return out
+	return out, questions
 }
 
 // BenchmarkCorpus measures a gateway without a model on what people say, where BenchmarkGateway has drawn
 // words. "evolved" is an add until the policy has evolved the note, with the hashed embedder, one after the
-// other; each 1,000 are a collection. "ingest" is English messages, 50 a call, until no job is left, with
-// the encoder for English (make encoder): 1,000, or SLIPBOX_INGEST of them.
+// other; each 1,000 are a collection. "ingest" is messages, 50 a call, until no job is left: English ones with
+// the encoder for English, and others with that for all languages (make encoder); 1,000, or SLIPBOX_INGEST of them.
+// "search" is a hybrid search for five of as many notes: of drawn words, and of what people say with each embedder.
 func BenchmarkCorpus(b *testing.B) {
-	turns := saidTurns(b)
+	turns, questions := saidTurns(b)
+	languages := []struct {
+		embedder string
+		english  bool
+	}{{llm.EmbedEnglish, true}, {llm.EmbedMultilingual, false}}
+	in := func(english bool) []said {
+		return firstOf(slices.DeleteFunc(slices.Clone(turns), func(s said) bool { return s.english != english }), ingested(b))
+	}
 	b.Run("evolved", func(b *testing.B) {
 		g := newGateway(b)
 		for _, policyName := range []string{memory.PolicyAMEM, "mem0"} {
@@ -51,12 +63,43 @@ func BenchmarkCorpus(b *testing.B) {
 		}
 	})
 	b.Run("ingest", func(b *testing.B) {
-		g := newGatewayWith(b, llm.EmbedEnglish)
-		english := slices.DeleteFunc(slices.Clone(turns), func(s said) bool { return !s.english })
-		for _, policyName := range []string{memory.PolicyNone, memory.PolicyAMEM, "mem0", "memoryos"} {
-			b.Run(policyName, func(b *testing.B) { g.ingests(b, policyName, firstOf(english, ingested(b))) })
+		for _, of := range languages {
+			b.Run(of.embedder, func(b *testing.B) {
+				g := newGatewayWith(b, of.embedder)
+				for _, policyName := range []string{memory.PolicyNone, memory.PolicyAMEM, "mem0", "memoryos"} {
+					b.Run(policyName, func(b *testing.B) { g.ingests(b, policyName, in(of.english)) })
+				}
+			})
 		}
 	})
+	b.Run("search", func(b *testing.B) {
+		g := newGateway(b)
+		b.Run("drawn", func(b *testing.B) { g.searchesSaid(b, g.lines(ingested(b)), g.text.Queries(256)) })
+		b.Run(llm.EmbedHash, func(b *testing.B) { g.searchesSaid(b, linesOf(in(true)), questions[true]) })
+		for _, of := range languages {
+			b.Run(of.embedder, func(b *testing.B) {
+				newGatewayWith(b, of.embedder).searchesSaid(b, linesOf(in(of.english)), questions[of.english])
+			})
+		}
+	})
+}
+
+// linesOf returns turns as notes for a bulk.
+func linesOf(turns []said) []notes.BulkLine {
+	out := make([]notes.BulkLine, len(turns))
+	for i := range out {
+		out[i].Note.Content, out[i].Note.OccurredAt = turns[i].message.Content, turns[i].message.OccurredAt
+	}
+	return out
+}
+
+func (g *gateway) searchesSaid(b *testing.B, lines []notes.BulkLine, questions []string) {
+	c := g.newCollection(b, memory.PolicyNone)
+	if last := g.fill(b, c, lines); last != nil {
+		g.waitFor(b, last)
+	}
+	g.warm(b, c, questions[0])
+	measure(b, func(i int) time.Duration { return g.search(b, g.Recall, c, questions[i*37%len(questions)]) })
 }
 
 // ingested returns how many messages are ingested.

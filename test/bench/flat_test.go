@@ -199,7 +199,7 @@ func flatSizes(tb testing.TB, otherwise ...int) (out []int) {
 // reads, as a collection grows (SLIPBOX_FLAT_SIZES). What a small collection holds is soon in caches, so contexts are also
 // measured for questions that were asked before.
 func BenchmarkFlat(b *testing.B) {
-	turns := saidTurns(b)
+	turns, _ := saidTurns(b)
 	g := newGateway(b)
 	for _, policyName := range g.Policies.Names() {
 		b.Run(policyName, func(b *testing.B) {
@@ -221,7 +221,7 @@ func BenchmarkFlat(b *testing.B) {
 // A message and a context cost the same in a small collection and in a larger one: the store reads no more pages, and no more
 // notes are compared with filters, for each policy and with all parts of its contexts. "make nightly" compares larger sizes.
 func TestFlat(t *testing.T) {
-	turns := saidTurns(t)
+	turns, _ := saidTurns(t)
 	g := newGateway(t)
 	for _, policyName := range g.Policies.Names() {
 		isFlat(t, policyName, g.costs(t, g.flatCollection(t, policyName), testRun, turns, flatSizes(t, 60, 240)))

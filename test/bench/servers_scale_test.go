@@ -82,9 +82,9 @@ func (m *serversBench) scale(b *testing.B, name string, gateways []*process, cli
 }
 
 // evolvingCollection creates an empty collection of A-MEM, whose jobs the gateways run.
-func (m *serversBench) evolvingCollection(b *testing.B, g *process) uuid.UUID {
+func (s *site) evolvingCollection(b *testing.B, g *process) uuid.UUID {
 	b.Helper()
-	answer := must.Get(m.call(g, http.MethodPost, "/v1/collections", map[string]any{"name": "e-" + uuid.NewString(), "policy": memory.PolicyAMEM}, http.StatusCreated))(b)
+	answer := must.Get(s.call(g, http.MethodPost, "/v1/collections", map[string]any{"name": "e-" + uuid.NewString(), "policy": memory.PolicyAMEM}, http.StatusCreated))(b)
 	var made struct {
 		ID uuid.UUID `json:"id"`
 	}
@@ -93,9 +93,9 @@ func (m *serversBench) evolvingCollection(b *testing.B, g *process) uuid.UUID {
 }
 
 // addNew adds a text that no collection has: one that is there is not added again.
-func (m *serversBench) addNew(g *process, c uuid.UUID, wait string) error {
-	_, err := m.call(g, http.MethodPost, "/v1/collections/"+c.String()+"/notes?wait="+wait,
-		map[string]any{"content": m.texts[rand.IntN(len(m.texts))] + " " + uuid.NewString()}, http.StatusCreated)
+func (s *site) addNew(g *process, c uuid.UUID, wait string) error {
+	_, err := s.call(g, http.MethodPost, "/v1/collections/"+c.String()+"/notes?wait="+wait,
+		map[string]any{"content": s.texts[rand.IntN(len(s.texts))] + " " + uuid.NewString()}, http.StatusCreated)
 	return err
 }
 

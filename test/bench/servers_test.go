@@ -131,7 +131,7 @@ func procKilobytes(text, name string) int {
 	return n
 }
 
-// adds measures durable notes: through the store with vector and job, and over HTTP.
+// adds measures durable notes: through the store with vector and job, and over HTTP, there also until A-MEM has evolved them.
 func (m *serversBench) adds(b *testing.B) {
 	f := must.Get(os.Create(filepath.Join(b.TempDir(), "fsync")))(b)
 	defer func() { _ = f.Close() }()
@@ -163,4 +163,6 @@ func (m *serversBench) adds(b *testing.B) {
 	web := newSite(b)
 	g := m.gateway(b, web)
 	m.compare(b, ways("HTTP", web, func(c uuid.UUID, i int) error { return web.addOverHTTP(g, c, i) })...)
+	evolving := web.evolvingCollection(b, g)
+	m.compare(b, way{name: "HTTP, until evolved (amem), 1 client", do: func(_, _ int) error { return web.addNew(g, evolving, "evolved") }})
 }
