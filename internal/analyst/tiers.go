@@ -340,7 +340,6 @@ func isOfPortrait(s *said.Sentence) bool {
 
 // knowledge is what the person stated, as the facts of Mem0. What the assistant did is a judgment, and left out.
 func knowledge(r *reader, in memoryos.KnowledgeInput) memoryos.Knowledge {
-	most := cmp.Or(in.Max, memoryos.MaxKnowledge)
 	var said []memory.Utterance
 	for i := range in.Pages {
 		for _, u := range in.Pages[i].Messages {
@@ -350,6 +349,6 @@ func knowledge(r *reader, in memoryos.KnowledgeInput) memoryos.Knowledge {
 			said = append(said, u)
 		}
 	}
-	facts := extract(r, mem0.ExtractInput{New: said, Max: most}).Facts
-	return memoryos.Knowledge{User: append([]string{}, facts[:min(len(facts), most)]...), Assistant: []string{}}
+	facts := extract(r, mem0.ExtractInput{New: said, Max: memoryos.MaxKnowledge}).Facts
+	return memoryos.Knowledge{User: append([]string{}, facts[:min(len(facts), memoryos.MaxKnowledge)]...), Assistant: []string{}}
 }

@@ -25,13 +25,6 @@ const sameKnowledge = 0.95
 // maxEvidence is how many pieces of evidence a finding of the profile keeps, the newest ones.
 const maxEvidence = 3
 
-func boolOrder(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // analyzeHot analyzes the sessions that are hot and have pages that were not analyzed: those that wait for it, oldest
 // first, then the hottest first.
 func (r *run) analyzeHot(ctx context.Context) error {
@@ -46,8 +39,10 @@ func (r *run) analyzeHot(ctx context.Context) error {
 		switch {
 		case a.state.Due && b.state.Due:
 			return memory.CompareIDs(a.note.ID, b.note.ID)
-		case a.state.Due != b.state.Due:
-			return cmp.Compare(boolOrder(b.state.Due), boolOrder(a.state.Due))
+		case a.state.Due:
+			return -1
+		case b.state.Due:
+			return 1
 		}
 		return cmp.Compare(r.heat(b), r.heat(a))
 	})
@@ -433,7 +428,7 @@ func (r *run) askKnowledge(ctx context.Context, m *material) (*foundKnowledge, e
 	if err != nil || !usable {
 		return nil, err
 	}
-	read, dropped, err := readKnowledge(a.JSON, 0)
+	read, dropped, err := readKnowledge(a.JSON)
 	return &foundKnowledge{read, dropped, a.Analyst}, err
 }
 

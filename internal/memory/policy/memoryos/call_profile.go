@@ -94,7 +94,6 @@ func checkProfile(raw json.RawMessage, old *Profile) error {
 // profileRead is what can be used of the answer of "profile".
 type profileRead struct {
 	Profile Profile  // the old findings, and the new ones in their place or beside them
-	Unknown int      // dimensions that were dropped: not in the catalog, or without evidence or level
 	Ended   []string // sentences and dimensions of the old profile that are gone
 	Changed bool
 }
@@ -119,11 +118,9 @@ func readProfile(raw json.RawMessage, old *Profile) (profileRead, error) {
 		name, known := DimensionName(d.Name)
 		level, leveled := readLevel(string(d.Level))
 		evidence := policy.CleanLine(d.Evidence, MaxEvidenceChars)
-		if !known || !leveled || policy.IsEmptyAnswer(evidence) {
-			out.Unknown++
-			continue
+		if known && leveled && !policy.IsEmptyAnswer(evidence) {
+			found[name] = Dimension{name, level, evidence}
 		}
-		found[name] = Dimension{name, level, evidence}
 	}
 	out.Profile.Dimensions = []Dimension{}
 	for _, e := range Catalog() {
@@ -172,7 +169,6 @@ func readLevel(s string) (Level, bool) {
 type KnowledgeInput struct {
 	Person string // name of the person; "": unknown
 	Pages  []CallPage
-	Max    int // entries of each list; 0: MaxKnowledge
 }
 
 // The bounds of knowledge.
@@ -195,28 +191,27 @@ func (c *Calls) Knowledge(in KnowledgeInput) (memory.Call, error) {
 		Max    int            `json:"max"`
 		Pages  []pageMaterial `json:"pages"`
 	}
-	m := material{cmp.Or(in.Person, "User"), cmp.Or(in.Max, MaxKnowledge), c.pagesMaterial(in.Pages, false)}
+	m := material{cmp.Or(in.Person, "User"), MaxKnowledge, c.pagesMaterial(in.Pages, false)}
 	return c.build(CallKnowledge, m, len(m.Pages), in, lenientKnowledge, policy.CheckTypes[Knowledge])
 }
 
 // readKnowledge reads the answer of "knowledge". Entries that mean "none", texts of errors, repeats and what is more
-// than limit (0: MaxKnowledge) are left out; dropped counts them.
-func readKnowledge(raw json.RawMessage, limit int) (read Knowledge, dropped int, err error) {
+// than MaxKnowledge are left out; dropped counts them.
+func readKnowledge(raw json.RawMessage) (read Knowledge, dropped int, err error) {
 	a, err := policy.DecodeAnswer[Knowledge](raw, CallKnowledge)
 	if err != nil {
 		return Knowledge{}, 0, err
 	}
-	limit = cmp.Or(limit, MaxKnowledge)
-	read = Knowledge{User: cleanKnowledge(a.User, limit), Assistant: cleanKnowledge(a.Assistant, limit)}
+	read = Knowledge{User: cleanKnowledge(a.User), Assistant: cleanKnowledge(a.Assistant)}
 	return read, len(a.User) + len(a.Assistant) - len(read.User) - len(read.Assistant), nil
 }
 
-func cleanKnowledge(list []string, limit int) []string {
+func cleanKnowledge(list []string) []string {
 	out := []string{}
 	for _, s := range list {
 		s = policy.CleanLine(strings.TrimLeft(strings.TrimSpace(s), "-*• "), MaxKnowledgeChars)
 		same := func(other string) bool { return strings.EqualFold(s, other) }
-		if !policy.IsEmptyAnswer(s) && !policy.IsErrorText(s) && len(out) < limit && !slices.ContainsFunc(out, same) {
+		if !policy.IsEmptyAnswer(s) && !policy.IsErrorText(s) && len(out) < MaxKnowledge && !slices.ContainsFunc(out, same) {
 			out = append(out, s)
 		}
 	}

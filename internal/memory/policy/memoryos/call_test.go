@@ -3,6 +3,7 @@ package memoryos
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -69,22 +70,28 @@ func TestCallPrompts(t *testing.T) {
 // is found in any letter case, with hyphens, and in Chinese.
 func TestCatalog(t *testing.T) {
 	t.Parallel()
-	groups, names := map[DimensionGroup]int{}, map[string]bool{}
+	names, all := map[string]bool{}, Catalog()
 	prompt := loadCalls(t).prompts[CallProfile].System
-	for _, e := range Catalog() {
-		groups[e.Group]++
+	for _, e := range all {
 		names[e.Name], names[e.Han] = true, true
-		if !strings.Contains(prompt, e.Name) {
-			t.Errorf("the prompt does not name %s", e.Name)
-		}
 		for _, form := range []string{e.Name, e.Han, strings.ToUpper(e.Name), strings.ReplaceAll(e.Name, " ", "_")} {
 			if name, ok := DimensionName(form); !ok || name != e.Name {
 				t.Errorf("%s is %q", form, name)
 			}
 		}
 	}
-	if len(groups) != 3 || groups[GroupPersonality] != 30 || groups[GroupExpectations] != 20 || groups[GroupInterests] != 40 || len(names) != 180 {
-		t.Errorf("%v, %d names", groups, len(names))
+	if len(all) != 90 || len(names) != 180 {
+		t.Errorf("%d dimensions, %d names", len(all), len(names))
+	}
+	for i, group := range []string{"needs and personality", "expectations of the assistant", "interests and style"} {
+		from, to := []int{0, 30, 50}[i], []int{30, 50, 90}[i]
+		var want []string
+		for _, e := range all[from:to] {
+			want = append(want, e.Name)
+		}
+		if !strings.Contains(prompt, "\n- "+group+": "+strings.Join(want, ", ")+"\n") {
+			t.Errorf("the prompt does not name the dimensions of %s", group)
+		}
 	}
 	if name, ok := DimensionName("Self-Actualisation"); !ok || name != "self-actualization" {
 		t.Errorf("%q", name)
@@ -94,16 +101,16 @@ func TestCatalog(t *testing.T) {
 	}
 }
 
-// A page is in one theme, handles that were not shown are dropped and counted, and pages that no
+// A page is in one theme, handles that were not shown are dropped, and pages that no
 // theme names are reported.
 func TestReadThemes(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]ThemesRead{
 		`{"themes":[{"theme":"Boat","keywords":["boat","boat"],"content":"The boat leaks.","pages":[0,2,2,9]},{"theme":"","keywords":[],"content":"Tea is out.","pages":[1,0]}]}`: {
-			Themes: []Theme{{"Boat", []string{"boat"}, "The boat leaks.", []int{0, 2}, ""}, {"Tea is out.", []string{}, "Tea is out.", []int{1}, ""}}, Rest: []int{3}, Unknown: 3,
+			Themes: []Theme{{"Boat", []string{"boat"}, "The boat leaks.", []int{0, 2}, ""}, {"Tea is out.", []string{}, "Tea is out.", []int{1}, ""}}, Rest: []int{3},
 		},
 		`{"themes":[{"theme":"Boat","keywords":[],"content":"The boat leaks.","pages":[-1]},{"theme":"x","keywords":[],"content":"None","pages":[1]}]}`: {
-			Themes: []Theme{{"Boat", []string{}, "The boat leaks.", []int{0, 1, 2, 3}, ""}}, Unknown: 1,
+			Themes: []Theme{{"Boat", []string{}, "The boat leaks.", []int{0, 1, 2, 3}, ""}},
 		},
 	} {
 		got, err := ReadThemes(json.RawMessage(answer), 4)
@@ -118,14 +125,14 @@ func TestReadThemes(t *testing.T) {
 }
 
 // C231: the new profile keeps old findings and adds new ones. A dimension that is not in the
-// catalog, or has no evidence, is dropped and counted, and a poor answer is refused.
+// catalog, or has no evidence, is dropped, and a poor answer is refused.
 func TestReadProfile(t *testing.T) {
 	t.Parallel()
 	old := Profile{[]Dimension{{"order", LevelHigh, "plans every day"}, {"music", LevelLow, "hums"}}, "Likes order, and hums at work now and then.", nil}
 	got, err := readProfile(json.RawMessage(`{"dimensions":[{"name":"Music","level":"High","evidence":"plays in a band"},{"name":"zodiac","level":"High","evidence":"Leo"},
 		{"name":"travel","level":"Low","evidence":"None"},{"name":"开放性","level":"Medium","evidence":"tries all"}],"text":"Likes order, plays in a band."}`), &old)
 	want := []Dimension{{"openness", LevelMedium, "tries all"}, {"order", LevelHigh, "plans every day"}, {"music", LevelHigh, "plays in a band"}}
-	if err != nil || !slices.Equal(got.Profile.Dimensions, want) || got.Unknown != 2 || !got.Changed || got.Profile.Text != "Likes order, plays in a band." {
+	if err != nil || !slices.Equal(got.Profile.Dimensions, want) || !got.Changed || got.Profile.Text != "Likes order, plays in a band." {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if got, err := readProfile(json.RawMessage(`{"dimensions":[],"text":"None"}`), &old); err != nil || got.Changed || got.Profile.Text != old.Text {
@@ -164,17 +171,21 @@ func TestReadProfile(t *testing.T) {
 func TestReadKnowledge(t *testing.T) {
 	t.Parallel()
 	raw := lenientKnowledge(`{"user_knowledge":"- None\n- Ana has a cat.\n- ana has a cat.\nNo new user information was mentioned.\n无。","assistant":["none found","N/A","", "Sent Ana a recipe."]}`)
-	got, dropped, err := readKnowledge(raw, 0)
+	got, dropped, err := readKnowledge(raw)
 	if err != nil || !slices.Equal(got.User, []string{"Ana has a cat."}) || !slices.Equal(got.Assistant, []string{"Sent Ana a recipe."}) || dropped != 7 {
 		t.Errorf("%+v %d %v", got, dropped, err)
 	}
-	got, dropped, err = readKnowledge(json.RawMessage(`{"user":["Error: the model did not answer","Ana fears error messages."],"assistant":["- 503 Service Unavailable"]}`), 0)
+	got, dropped, err = readKnowledge(json.RawMessage(`{"user":["Error: the model did not answer","Ana fears error messages."],"assistant":["- 503 Service Unavailable"]}`))
 	if err != nil || !slices.Equal(got.User, []string{"Ana fears error messages."}) || len(got.Assistant) != 0 || dropped != 2 {
 		t.Errorf("%+v %d %v", got, dropped, err)
 	}
-	got, _, err = readKnowledge(json.RawMessage(`{"user":["a b","c d","e f"],"assistant":[]}`), 2)
-	if err != nil || len(got.User) != 2 || got.Assistant == nil {
-		t.Errorf("%+v %v", got, err)
+	many := Knowledge{}
+	for i := range MaxKnowledge + 1 {
+		many.User = append(many.User, fmt.Sprint("Ana has cat ", i))
+	}
+	got, dropped, err = readKnowledge(must.Get(json.Marshal(many))(t))
+	if err != nil || len(got.User) != MaxKnowledge || got.Assistant == nil || dropped != 1 {
+		t.Errorf("%+v %d %v", got, dropped, err)
 	}
 }
 

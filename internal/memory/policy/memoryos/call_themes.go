@@ -61,13 +61,12 @@ func (t *Theme) usable() bool { return !policy.IsEmptyAnswer(t.Content) }
 
 // ThemesRead is what can be used of the answer of "multi_summary".
 type ThemesRead struct {
-	Themes  []Theme // 1 to MaxThemes, each page in at most one
-	Rest    []int   // handles of the pages that no theme names: they belong to the most similar theme
-	Unknown int     // handles that were not shown or stood in an earlier theme, and were dropped
+	Themes []Theme // 1 to MaxThemes, each page in at most one
+	Rest   []int   // handles of the pages that no theme names: they belong to the most similar theme
 }
 
 // ReadThemes reads the answer of "multi_summary" about so many pages. A page belongs to the first
-// theme that names it. With one theme all pages are its pages.
+// theme that names it; handles that were not shown are dropped. With one theme all pages are its pages.
 func ReadThemes(raw json.RawMessage, pages int) (ThemesRead, error) {
 	var out ThemesRead
 	a, err := policy.DecodeAnswer[ThemesAnswer](raw, CallThemes)
@@ -88,12 +87,10 @@ func ReadThemes(raw json.RawMessage, pages int) (ThemesRead, error) {
 		named := t.Pages
 		t.Pages = []int{}
 		for _, handle := range named {
-			if handle < 0 || handle >= pages || taken[handle] {
-				out.Unknown++
-				continue
+			if handle >= 0 && handle < pages && !taken[handle] {
+				taken[handle] = true
+				t.Pages = append(t.Pages, handle)
 			}
-			taken[handle] = true
-			t.Pages = append(t.Pages, handle)
 		}
 		out.Themes = append(out.Themes, t)
 	}

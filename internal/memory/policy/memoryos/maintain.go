@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -189,12 +190,7 @@ func (r *run) decision() memory.Decision {
 }
 
 func sortedPages(pages map[uuid.UUID]*midPage) []uuid.UUID {
-	out := make([]uuid.UUID, 0, len(pages))
-	for id := range pages {
-		out = append(out, id)
-	}
-	slices.SortFunc(out, memory.CompareIDs)
-	return out
+	return slices.SortedFunc(maps.Keys(pages), memory.CompareIDs)
 }
 
 // sessionOf returns a session; nil: there is none that can be read.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -122,12 +123,7 @@ func (r *run) pagesOf(ctx context.Context, ids []uuid.UUID, dir memory.Direction
 	}
 	list, loose, damaged := groupPages(links)
 	if dir == memory.Incoming && len(loose) > 0 {
-		var firsts []uuid.UUID
-		for of := range loose {
-			firsts = append(firsts, of)
-		}
-		slices.SortFunc(firsts, memory.CompareIDs)
-		more, err := r.d.Links(ctx, firsts, memory.Incoming)
+		more, err := r.d.Links(ctx, slices.SortedFunc(maps.Keys(loose), memory.CompareIDs), memory.Incoming)
 		if err != nil {
 			return nil, err
 		}
