@@ -129,7 +129,7 @@ func (h *core) getProfile(c *gin.Context, v memory.View) error {
 			out.Portrait, out.ReplyStrategy, out.UpdatedAt = &n.Content, wire.Optional(textOf(n, attrReply)), wire.OptionalTime(n.UpdatedAt)
 			out.Stale = wire.Optional(n.Provenance.Stale)
 			if found, ok := tiers.Dimensions(&v.Collection, n); ok {
-				out.Text, out.Dimensions = &n.Content, wireDimensions(found)
+				out.Text, out.Dimensions = &n.Content, found
 			}
 			out.Notes = append(out.Notes, n.ID)
 		case date != "":
@@ -153,11 +153,4 @@ func (h *core) getProfile(c *gin.Context, v memory.View) error {
 	slices.SortFunc(out.Days, func(a, b wire.ProfileDay) int { return strings.Compare(b.Date, a.Date) })
 	out.Days = out.Days[:min(len(out.Days), pageLimit(c))]
 	return replyAt(c, http.StatusOK, v.At, out)
-}
-
-// wireDimensions returns the findings of a profile.
-func wireDimensions(list []tiers.Dimension) []wire.ProfileDimension {
-	return each(list, func(d *tiers.Dimension) wire.ProfileDimension {
-		return wire.ProfileDimension{Name: d.Name, Level: wire.ProfileDimensionLevel(d.Level), Evidence: append([]string{}, d.Evidence...)}
-	})
 }

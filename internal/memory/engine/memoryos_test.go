@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/llm/llmtest"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -63,7 +64,7 @@ func (w *world) pages(session uuid.UUID) []tiers.Page {
 	return list
 }
 
-func (w *world) tierState() tiers.State {
+func (w *world) tierState() wire.Tiers {
 	w.t.Helper()
 	s := must.Get(w.tiers().State(w.t.Context(), w.s, w.view(w.c.ID)))(w.t)
 	return s
@@ -152,7 +153,7 @@ func TestOSShortTier_C209(t *testing.T) {
 		out := must.Get(w.notes.AddMessages(t.Context(), w.s, w.c.ID.String(), in, memory.Request{}))(t)
 		w.drain()
 		said = append(said, out.Messages...)
-		if s := w.tierState(); s.Pairs != min(i+1, 3) || s.ShortCapacity != 3 || s.Pages != max(0, i-2) {
+		if s := w.tierState(); s.Short.Pairs != min(i+1, 3) || s.Short.Capacity != 3 || s.Mid.Pages != max(0, i-2) {
 			t.Errorf("after %d pairs the tiers are %+v", i+1, s)
 		}
 	}
@@ -189,7 +190,7 @@ func TestOSMessagesWithoutWords(t *testing.T) {
 	}
 	w.tell("😂", "👍")
 	w.tell("Good night.", "")
-	if s := w.tierState(); s.Pages != 8 || s.Pairs != 1 || s.Sessions != 1 {
+	if s := w.tierState(); s.Mid.Pages != 8 || s.Short.Pairs != 1 || s.Mid.Sessions != 1 {
 		t.Errorf("the tiers are %+v", s)
 	}
 	for _, s := range w.sessions() {
@@ -234,7 +235,7 @@ func TestOSMigrateAll(t *testing.T) {
 		for i, topic := range []string{"boat", "violin", "boat", "violin", "boat"} {
 			w.tell(fmt.Sprintf("I bought a %s number %d in Norway.", topic, i), "Fine.")
 		}
-		if s := w.tierState(); s.Pairs != want.pairs || s.Pages != want.pages || w.fake.Calls(memoryos.CallThemes) != want.calls {
+		if s := w.tierState(); s.Short.Pairs != want.pairs || s.Mid.Pages != want.pages || w.fake.Calls(memoryos.CallThemes) != want.calls {
 			t.Errorf("%s: the tiers are %+v after %d calls for themes", how, s, w.fake.Calls(memoryos.CallThemes))
 		}
 		w.checkCollection(w.c.ID)
@@ -263,7 +264,7 @@ func TestOSPages_C213(t *testing.T) {
 		t.Fatalf("%d sessions", len(list))
 	}
 	s := &list[0]
-	if s.Note.Content == "" || len(s.Note.Keywords) == 0 || len(w.get(s.Note.ID).Vector) == 0 || s.Pages != 4 || s.Fresh != 4 || s.Interact != 4 || s.Visits != 0 ||
+	if s.Note.Content == "" || len(s.Note.Keywords) == 0 || len(w.get(s.Note.ID).Vector) == 0 || s.Pages != 4 || s.Fresh != 4 || s.Interaction != 4 || s.Visits != 0 ||
 		s.Heat < 4 || s.Note.CreatedAt.Before(before) || s.LastVisit.Before(s.Note.CreatedAt) || s.Accesses != 0 || s.Theme == "" || s.Damaged != "" {
 		t.Errorf("the session is %+v", s)
 	}
@@ -376,7 +377,7 @@ func TestOSMerge_C220(t *testing.T) {
 			}
 			s := list[0]
 			is := w.get(s.Note.ID)
-			if s.Pages != 2 || s.Interact != 2 || !s.LastVisit.After(before.LastVisit) || s.Heat <= before.Heat || is.Content != "Mia keeps bees and builds a hive." ||
+			if s.Pages != 2 || s.Interaction != 2 || !s.LastVisit.After(before.LastVisit) || s.Heat <= before.Heat || is.Content != "Mia keeps bees and builds a hive." ||
 				!slices.Contains(is.Keywords, "hive") || slices.Equal(is.Vector, was.Vector) || s.Theme != "Beekeeping" {
 				t.Errorf("the session was %+v and is %+v", before, s)
 			}
@@ -400,7 +401,7 @@ func TestOSHeat_C229(t *testing.T) {
 		w.tell(fmt.Sprintf("My tulips number %d are red.", i), "Nice.")
 	}
 	s := w.sessions()[0]
-	if w.fake.Calls(memoryos.CallKnowledge) != 1 || w.fake.Calls(memoryos.CallProfile) != 1 || s.Pages != 4 || s.Fresh != 0 || s.Interact != 0 || s.Heat > 1 {
+	if w.fake.Calls(memoryos.CallKnowledge) != 1 || w.fake.Calls(memoryos.CallProfile) != 1 || s.Pages != 4 || s.Fresh != 0 || s.Interaction != 0 || s.Heat > 1 {
 		t.Fatalf("after %d analyses the session is %+v", w.fake.Calls(memoryos.CallKnowledge), s)
 	}
 	for _, p := range w.pages(s.Note.ID) {
@@ -707,7 +708,7 @@ func TestOSEviction_C333(t *testing.T) {
 				w.advance(time.Minute)
 			}
 			w.settle()
-			if s := w.tierState(); s.Sessions != capacity || s.Pages != capacity || s.Pairs != 1 || s.User != capacity || s.Assistant != 0 {
+			if s := w.tierState(); s.Mid.Sessions != capacity || s.Mid.Pages != capacity || s.Short.Pairs != 1 || s.Long.User != capacity || s.Long.Assistant != 0 {
 				t.Errorf("the tiers are %+v", s)
 			}
 			w.checkCollection(w.c.ID, said...)
@@ -844,7 +845,7 @@ func TestOSMigrationAmongCrashes_C211(t *testing.T) {
 				t.Errorf("only %d deaths", deaths)
 			}
 			w.checkCollection(w.c.ID, said...)
-			if s := w.tierState(); s.Pairs != capacity || s.Pages != pairs-capacity {
+			if s := w.tierState(); s.Short.Pairs != capacity || s.Mid.Pages != pairs-capacity {
 				t.Errorf("the tiers are %+v", s)
 			}
 			sessions, moves := map[uuid.UUID]int{}, map[uuid.UUID]int{}

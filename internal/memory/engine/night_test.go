@@ -56,7 +56,7 @@ func TestOSLongSpan_C247(t *testing.T) {
 	if c := w.context(w.c.ID, recall.ContextQuery{Text: question, TokenBudget: 300}); !strings.Contains(c.Text, "lighthouse") {
 		t.Errorf("the context is %s", c.Text)
 	}
-	if s := w.tierState(); s.Pairs != 10 || s.Sessions > 50 {
+	if s := w.tierState(); s.Short.Pairs != 10 || s.Mid.Sessions > 50 {
 		t.Errorf("the tiers are %+v", s)
 	}
 }

@@ -22,7 +22,7 @@ func (t *Service) Routes() route.Set {
 func wireSession(s *Session) wire.SessionState {
 	return wire.SessionState{
 		ID: s.Note.ID, Theme: wire.Optional(s.Theme), Summary: s.Note.Content, Keywords: append([]string{}, s.Note.Keywords...), Heat: s.Heat,
-		Visits: int(s.Visits), Accesses: int(s.Accesses), Interaction: int(s.Interact), Recency: s.Recency, Fresh: int(s.Fresh), Pages: int(s.Pages),
+		Visits: int(s.Visits), Accesses: int(s.Accesses), Interaction: int(s.Interaction), Recency: s.Recency, Fresh: int(s.Fresh), Pages: int(s.Pages),
 		Damaged: wire.Optional(s.Damaged), CreatedAt: wire.Time(s.Note.CreatedAt), LastVisit: wire.OptionalTime(s.LastVisit),
 	}
 }
@@ -122,15 +122,8 @@ func (t *Service) getTiers(ctx context.Context, r *route.Request) (route.Reply, 
 	if err != nil {
 		return route.Reply{}, err
 	}
-	s, err := t.State(ctx, r.Scope, v)
-	if err != nil {
-		return route.Reply{}, err
-	}
-	out := wire.Tiers{Revision: int64(v.At)}
-	out.Short.Pairs, out.Short.Capacity = s.Pairs, s.ShortCapacity
-	out.Mid.Sessions, out.Mid.Pages, out.Mid.Capacity = s.Sessions, s.Pages, s.MidCapacity
-	out.Long.User, out.Long.Assistant, out.Long.Profile, out.Long.Capacity = s.User, s.Assistant, s.Profile, s.KnowledgeCapacity
-	return route.Reply{Body: out, Revision: new(v.At)}, nil
+	out, err := t.State(ctx, r.Scope, v)
+	return route.Reply{Body: out, Revision: new(v.At)}, err
 }
 
 // listMoves answers why something moved between the tiers.

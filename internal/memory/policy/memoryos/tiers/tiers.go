@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/filter"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -47,29 +48,25 @@ const (
 
 // Session is a session of the middle tier.
 type Session struct {
+	memoryos.SessionState
+
 	Note      memory.Note
-	Theme     string
 	Heat      float64 // now
 	Recency   float64 // now, 0..1
 	Visits    int64   // searches and contexts that showed it, since its last analysis
 	Accesses  int64   // those of all time
-	Pages     int64
-	Fresh     int64 // pages that were not analyzed
-	Interact  int64 // pages since its last analysis
 	LastVisit time.Time
 	Damaged   string // why it cannot be read; the numbers are 0
 }
 
 // Page is a pair in the middle tier.
 type Page struct {
+	memoryos.PageState
+
 	ID             uuid.UUID // of its first message
 	Messages       []memory.Note
-	Meta           string // of its chain
 	Previous, Next uuid.UUID
-	Analyzed       bool
-	Preloaded      bool
 	Keywords       []string
-	Reason         string // why it is in its session
 }
 
 // check returns the settings of the collection. One of another policy has no tiers: Invalid.
@@ -132,9 +129,8 @@ func (t *Service) measure(ctx context.Context, s tenant.Scope, v memory.View, c 
 				continue
 			}
 			u := usage[x.Note.ID]
+			x.SessionState, x.Visits, x.Accesses = state, state.Visits(u), u.AccessCount
 			x.Heat, x.Recency = state.Heat(c, u, now)
-			x.Theme, x.Visits, x.Accesses = state.Theme, state.Visits(u), u.AccessCount
-			x.Pages, x.Fresh, x.Interact = state.Pages, state.Fresh, state.Interaction
 			if at, err := time.Parse(time.RFC3339Nano, state.Visited(u)); err == nil {
 				x.LastVisit = at
 			}
@@ -207,10 +203,7 @@ func (t *Service) pages(ctx context.Context, s tenant.Scope, v memory.View, list
 	out := make([]Page, len(list))
 	for i := range list {
 		p := &list[i]
-		out[i] = Page{
-			ID: p.First, Meta: p.State.Meta, Previous: previous[p.First], Next: next[p.First], Analyzed: p.State.Analyzed,
-			Preloaded: p.State.Preloaded, Reason: p.State.Reason,
-		}
+		out[i] = Page{PageState: p.State, ID: p.First, Previous: previous[p.First], Next: next[p.First]}
 		of := append([]uuid.UUID{p.First}, p.Others...)
 		slices.SortFunc(of, memory.CompareIDs)
 		for _, id := range of {
@@ -223,21 +216,14 @@ func (t *Service) pages(ctx context.Context, s tenant.Scope, v memory.View, list
 	return out, nil
 }
 
-// State is how full the tiers are.
-type State struct {
-	Pairs, ShortCapacity               int // of the short tier; pairs whose job has not ended may be more
-	Sessions, Pages, MidCapacity       int
-	User, Assistant, KnowledgeCapacity int // entries of knowledge; the capacity is that of quotations where most are
-	Profile                            bool
-}
-
-// State counts what the tiers hold.
-func (t *Service) State(ctx context.Context, s tenant.Scope, v memory.View) (State, error) {
+// State counts what the tiers hold. The capacity for knowledge is that of quotations where most are; pairs whose job has not ended may
+// be more than the capacity.
+func (t *Service) State(ctx context.Context, s tenant.Scope, v memory.View) (out wire.Tiers, err error) {
 	c, err := check(s, &v)
 	if err != nil {
-		return State{}, err
+		return out, err
 	}
-	out := State{ShortCapacity: c.ShortCapacity, MidCapacity: c.MidCapacity, KnowledgeCapacity: c.KnowledgeCapacity}
+	out.Revision, out.Short.Capacity, out.Mid.Capacity, out.Long.Capacity = int64(v.At), c.ShortCapacity, c.MidCapacity, c.KnowledgeCapacity
 	turns, quoted := map[string]bool{}, 0
 	count := func(n *memory.Note) {
 		switch n.Kind { //nolint:exhaustive // others were not asked for
@@ -245,21 +231,21 @@ func (t *Service) State(ctx context.Context, s tenant.Scope, v memory.View) (Sta
 			turn, _ := n.Attributes[memory.AttrTurn].(string)
 			turns[cmp.Or(turn, n.ID.String())] = true
 		case memory.KindSession:
-			out.Sessions++
+			out.Mid.Sessions++
 			if state, err := memoryos.ReadSession(n); err == nil {
-				out.Pages += int(state.Pages)
+				out.Mid.Pages += int(state.Pages)
 			}
 		case memory.KindKnowledge:
 			if n.Analyst == memory.AnalystHeuristic {
 				quoted++
 			}
 			if n.Attributes[memoryos.AttrOf] == memoryos.OfAssistant {
-				out.Assistant++
+				out.Long.Assistant++
 			} else {
-				out.User++
+				out.Long.User++
 			}
 		case memory.KindProfile:
-			out.Profile = out.Profile || n.Key == memoryos.KeyProfile
+			out.Long.Profile = out.Long.Profile || n.Key == memoryos.KeyProfile
 		}
 	}
 	for _, q := range []memory.NoteQuery{
@@ -268,14 +254,14 @@ func (t *Service) State(ctx context.Context, s tenant.Scope, v memory.View) (Sta
 	} {
 		for n, err := range memory.EachNote(ctx, t.Store, s, v, q) {
 			if err != nil {
-				return State{}, err
+				return out, err
 			}
 			count(n)
 		}
 	}
-	out.Pairs = len(turns)
-	if 2*quoted > out.User+out.Assistant {
-		out.KnowledgeCapacity *= memoryos.QuotedAs
+	out.Short.Pairs = len(turns)
+	if 2*quoted > out.Long.User+out.Long.Assistant {
+		out.Long.Capacity *= memoryos.QuotedAs
 	}
 	return out, nil
 }
@@ -288,22 +274,15 @@ func KnowledgeOf(of string) filter.Expr {
 	return filter.AttributeIs(memoryos.AttrOf, of)
 }
 
-// Dimension is a finding of a profile.
-type Dimension struct {
-	Name     string
-	Level    string
-	Evidence []string // newest last
-}
-
 // Dimensions returns the findings in the profile of a collection. ok is false for one of another policy, or one that
 // cannot be read.
-func Dimensions(c *memory.Collection, n *memory.Note) (out []Dimension, ok bool) {
+func Dimensions(c *memory.Collection, n *memory.Note) (out []wire.ProfileDimension, ok bool) {
 	p, err := memoryos.ReadProfileNote(n)
 	if c.Policy != memoryos.Name || err != nil {
 		return nil, false
 	}
 	for _, d := range p.Dimensions {
-		out = append(out, Dimension{d.Name, string(d.Level), d.Evidence})
+		out = append(out, wire.ProfileDimension{Name: d.Name, Level: wire.ProfileDimensionLevel(d.Level), Evidence: append([]string{}, d.Evidence...)})
 	}
 	return out, true
 }
