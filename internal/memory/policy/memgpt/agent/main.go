@@ -150,10 +150,8 @@ func (a *Service) addSummary(ctx context.Context, s tenant.Scope, v memory.View,
 	if err != nil {
 		return err
 	}
-	if id, ok := n.Attributes[memory.AttrThrough].(string); ok {
-		if m.through, err = uuid.Parse(id); err != nil {
-			m.through = uuid.Nil
-		}
+	if through, ok := memory.SumsUp(&n); ok {
+		m.through = through
 	}
 	m.summary = &n
 	said := n.Content

@@ -264,24 +264,16 @@ func cutAt(list []queued, keep int) int {
 	assistant := func(i int) bool {
 		return !within[i] && list[i].turn.Role == memory.RoleAssistant && !isWritten(&list[i].note)
 	}
-	for i := want; i < len(list); i++ {
-		if i > 0 && assistant(i) {
-			return i
+	for _, fits := range []func(int) bool{assistant, func(i int) bool { return !within[i] }} {
+		for i := max(1, want); i < len(list); i++ {
+			if fits(i) {
+				return i
+			}
 		}
-	}
-	for i := want - 1; i > 0; i-- {
-		if assistant(i) {
-			return i
-		}
-	}
-	for i := want; i < len(list); i++ {
-		if i > 0 && !within[i] {
-			return i
-		}
-	}
-	for i := want - 1; i > 0; i-- {
-		if !within[i] {
-			return i
+		for i := want - 1; i > 0; i-- {
+			if fits(i) {
+				return i
+			}
 		}
 	}
 	return 0
@@ -382,7 +374,7 @@ func summaryIn(answer *memory.Answer) string {
 	var out struct {
 		Summary string `json:"summary"`
 	}
-	if err := decodeInto(answer.JSON, &out); err != nil || strings.TrimSpace(out.Summary) == "" {
+	if err := json.Unmarshal(answer.JSON, &out); err != nil || strings.TrimSpace(out.Summary) == "" {
 		return ""
 	}
 	return firstWords(clean(out.Summary), maxSummaryWords)

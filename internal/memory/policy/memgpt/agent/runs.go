@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -436,12 +435,4 @@ func (a *Service) cancelWaiting(ctx context.Context, s tenant.Scope, v memory.Vi
 		return err
 	})
 	return err
-}
-
-// decodeInto decodes JSON.
-func decodeInto(raw json.RawMessage, v any) error {
-	if err := json.Unmarshal(raw, v); err != nil {
-		return fmt.Errorf("decode: %w", err)
-	}
-	return nil
 }

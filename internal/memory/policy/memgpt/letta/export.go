@@ -1,6 +1,7 @@
 package letta
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -75,27 +76,15 @@ func (ex *exportRun) document(ctx context.Context) (*document, error) {
 	if raw, err := json.Marshal(c.Metadata[metaFile]); err == nil && json.Unmarshal(raw, &about) != nil { // it was changed by a caller
 		about = aboutAgent{}
 	}
-	name := c.Name
-	for _, better := range []string{c.DisplayName, about.Name} {
-		if better != "" {
-			name = better
-		}
-	}
 	now := stamp(ex.l.clock())
 	doc := &document{
 		Groups: []json.RawMessage{}, Files: []json.RawMessage{}, Sources: []json.RawMessage{}, MCPServers: []json.RawMessage{}, Metadata: map[string]any{},
 		Blocks: []blockPart{}, Tools: []toolPart{}, CreatedAt: now,
 	}
 	a := agentPart{
-		ID: "agent-0", Name: name, Description: &about.Description, AgentType: "memgpt_agent", System: &main.Paging.Instructions,
-		BlockIDs: []string{}, Inline: []blockPart{}, ToolIDs: []string{}, Tags: about.Tags, Messages: []messagePart{}, InContext: []string{},
-		ToolRules: exportRules(main.Paging.Rules, main.Paging.Approve),
-	}
-	if a.Tags == nil {
-		a.Tags = []string{}
-	}
-	if about.AgentType != "" {
-		a.AgentType = about.AgentType
+		ID: "agent-0", Name: cmp.Or(about.Name, c.DisplayName, c.Name), Description: &about.Description, AgentType: cmp.Or(about.AgentType, "memgpt_agent"),
+		System: &main.Paging.Instructions, BlockIDs: []string{}, Inline: []blockPart{}, ToolIDs: []string{}, Tags: append([]string{}, about.Tags...),
+		Messages: []messagePart{}, InContext: []string{}, ToolRules: exportRules(main.Paging.Rules, main.Paging.Approve),
 	}
 	if err := ex.blocks(ctx, doc, &a); err != nil {
 		return nil, err
@@ -212,10 +201,8 @@ func (ex *exportRun) tools(doc *document, a *agentPart, list []memory.Tool, name
 func (ex *exportRun) queue(a *agentPart, prompt, now string) error {
 	var through uuid.UUID
 	if ex.summary != nil {
-		if text, ok := ex.summary.Attributes[memory.AttrThrough].(string); ok {
-			if id, err := uuid.Parse(text); err == nil {
-				through = id
-			}
+		if id, ok := memory.SumsUp(ex.summary); ok {
+			through = id
 		}
 	}
 	add := func(m messagePart, shown bool) *messagePart {

@@ -310,7 +310,7 @@ func (r *reader) results(m *messagePart, text string) error {
 	if len(list) < 2 {
 		id := *cmp.Or(m.ToolCallID, new(""))
 		if len(list) == 1 {
-			id, ok = firstOf(id, list[0].CallID), ok && list[0].Status != "error"
+			id, ok = cmp.Or(id, list[0].CallID), ok && list[0].Status != "error"
 			if strings.TrimSpace(content) == "" {
 				content, _ = unpackResult(plain(list[0].Result))
 			}
@@ -324,13 +324,6 @@ func (r *reader) results(m *messagePart, text string) error {
 		}
 	}
 	return nil
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func (r *reader) result(m *messagePart, place, id, content string, ok bool) error {

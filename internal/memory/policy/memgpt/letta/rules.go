@@ -1,6 +1,7 @@
 package letta
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -14,12 +15,7 @@ var lettaNames = map[string]string{
 }
 
 // toLetta returns the name of a tool in an agent file.
-func toLetta(tool string) string {
-	if name, ok := lettaNames[tool]; ok {
-		return name
-	}
-	return tool
-}
+func toLetta(tool string) string { return cmp.Or(lettaNames[tool], tool) }
 
 // fromLetta returns the name of a tool of an agent file here.
 func fromLetta(tool string) string {
