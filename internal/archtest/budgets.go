@@ -31,7 +31,7 @@ func Budgets() map[string]int {
 		"internal/memory/policy/mem0":               4610,
 		"internal/memory/policy/memgpt":             450,
 		"internal/memory/policy/memgpt/agent":       4195,
-		"internal/memory/policy/memgpt/agent/tools": 290,
+		"internal/memory/policy/memgpt/agent/tools": 284,
 		"internal/memory/policy/memgpt/letta":       1908,
 		"internal/memory/policy/memoryos":           3817,
 		"internal/memory/policy/memoryos/tiers":     465,

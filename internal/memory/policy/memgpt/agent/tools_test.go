@@ -142,6 +142,7 @@ func TestOwnToolsRefused(t *testing.T) {
 		"an id":              {args{"name": "6f1b2c3d-0000-7000-8000-000000000000"}, "name"},
 		"no description":     {args{"description": " "}, "description"},
 		"a long description": {args{"description": strings.Repeat("x", 1_025)}, "description"},
+		"a NUL":              {args{"description": "a\x00"}, "description"},
 		"an address":         {args{"url": "https://example.com/"}, "url"},
 		"headers":            {args{"headers": args{"X": "y"}}, "headers"},
 		"a remote schema":    {parameters(`{"type":"object","properties":{"a":{"$ref":"` + "https://example.com" + `/schema"}}}`), "parameters"},

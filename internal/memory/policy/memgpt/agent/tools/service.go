@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	"github.com/google/uuid"
@@ -63,7 +64,7 @@ func (v *Service) Create(ctx context.Context, s tenant.Scope, name string, c Cha
 	if err := administer(s); err != nil {
 		return memory.OwnTool{}, err
 	}
-	t := memory.OwnTool{Name: name, Spec: first()}
+	t := memory.OwnTool{Name: name, Spec: memory.OwnToolSpec{Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}}
 	switch {
 	case !toolName.MatchString(name):
 		return t, fault.InvalidField("name", "must have 1 to 64 letters, digits, _ and -")

@@ -34,11 +34,6 @@ type Change struct {
 	Parameters  json.RawMessage
 }
 
-// first returns the defaults of a tool.
-func first() memory.OwnToolSpec {
-	return memory.OwnToolSpec{Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}
-}
-
 // apply changes a tool, and returns everything that is wrong with the result.
 func (c *Change) apply(spec *memory.OwnToolSpec) error {
 	var r memory.Validation
