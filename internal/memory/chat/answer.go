@@ -111,8 +111,7 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	if err != nil {
 		return nil, err
 	}
-	turns := lastTurns(q.Turns, built.Turns)
-	r, err := newRequest(turns, withMemory(built.Text), delta != nil)
+	r, err := newRequest(q.Turns, built.Turns, withMemory(built.Text), delta != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -242,9 +241,9 @@ func (t *transcript) cost(request []byte) Usage {
 // speaker matches names that endpoints accept.
 var speaker = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// newRequest returns a dialogue as a request, with what is known behind its last turn. Of a stream, the usage at its end
-// is asked for.
-func newRequest(turns []Turn, known string, stream bool) (*body, error) {
+// newRequest returns the last turns of a dialogue, at most so many (0: all), as a request, with what is known behind the last one. Of a
+// stream, the usage at its end is asked for.
+func newRequest(turns []Turn, most int, known string, stream bool) (*body, error) {
 	type message struct {
 		Role    memory.Role `json:"role"`
 		Name    string      `json:"name,omitempty"`
@@ -276,6 +275,6 @@ func newRequest(turns []Turn, known string, stream bool) (*body, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = b.inject(known)
-	return b, err
+	b.keepLast(most)
+	return b, b.inject(known)
 }

@@ -57,12 +57,36 @@ func parseBody(raw []byte) (*body, error) {
 // parseFields returns the fields of a JSON object. Of a repeated field the last one counts, as for the endpoint. The
 // fields that are our own must be written in lower case.
 func parseFields(raw []byte, ours []string) ([]field, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, fault.New(fault.Malformed, "the body must be a JSON object")
-	}
 	var fields []field
 	at := map[string]int{} // the position of each field
+	err := eachField(raw, func(f field, _ int) error {
+		for _, own := range ours {
+			// Some endpoints accept names in any case and would read another model from the body
+			// than we do.
+			if f.name != own && strings.EqualFold(f.name, own) {
+				return fault.InvalidField(own, "must be written in lower case")
+			}
+		}
+		if i, ok := at[f.name]; ok {
+			fields[i] = f
+			return nil
+		}
+		if len(fields) == maxBodyFields {
+			return fault.New(fault.Invalid, "the body has more than %d fields", maxBodyFields)
+		}
+		at[f.name] = len(fields)
+		fields = append(fields, f)
+		return nil
+	})
+	return fields, err
+}
+
+// eachField calls fn for the fields of a JSON object, in their order, with where each ends. Malformed for anything else.
+func eachField(raw []byte, fn func(f field, end int) error) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return fault.New(fault.Malformed, "the body must be a JSON object")
+	}
 	for d.More() {
 		t, err := d.Token()
 		name, ok := t.(string)
@@ -71,29 +95,16 @@ func parseFields(raw []byte, ours []string) ([]field, error) {
 			err = d.Decode(&f.raw)
 		}
 		if err != nil || !ok {
-			return nil, fault.New(fault.Malformed, "the body is not valid JSON")
+			return fault.New(fault.Malformed, "the body is not valid JSON")
 		}
-		for _, own := range ours {
-			// Some endpoints accept names in any case and would read another model from the body
-			// than we do.
-			if name != own && strings.EqualFold(name, own) {
-				return nil, fault.InvalidField(own, "must be written in lower case")
-			}
+		if err := fn(f, int(d.InputOffset())); err != nil {
+			return err
 		}
-		if i, ok := at[name]; ok {
-			fields[i] = f
-			continue
-		}
-		if len(fields) == maxBodyFields {
-			return nil, fault.New(fault.Invalid, "the body has more than %d fields", maxBodyFields)
-		}
-		at[name] = len(fields)
-		fields = append(fields, f)
 	}
 	if _, err := d.Token(); err != nil {
-		return nil, fault.New(fault.Malformed, "the body is not valid JSON")
+		return fault.New(fault.Malformed, "the body is not valid JSON")
 	}
-	return fields, nil
+	return nil
 }
 
 // decodeFields decodes the fields that we use.

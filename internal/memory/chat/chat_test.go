@@ -38,11 +38,12 @@ type fake struct {
 	context    recall.Context
 	answer     string // of the model: a body or a stream
 	stream     bool
-	err        error  // of the model
-	broken     error  // of the answer's body, at its end
-	sending    func() // called when the model is asked; may be nil
-	lossy      error  // of storing
-	full       error  // of the room for more
+	err        error                            // of the model
+	broken     error                            // of the answer's body, at its end
+	sending    func()                           // called when the model is asked; may be nil
+	lossy      error                            // of storing
+	full       error                            // of the room for more
+	search     func(recall.Query) recall.Result // nil: two questions and what answers them
 
 	mu      sync.Mutex
 	queries []recall.ContextQuery
@@ -57,7 +58,10 @@ func (f *fake) Open(_ context.Context, s tenant.Scope, _ string, _ *memory.Revis
 	return memory.NewView(s, f.collection, 7, nil), tenant.Check(s, tenant.NotesRead)
 }
 
-func (f *fake) Search(context.Context, tenant.Scope, memory.View, recall.Query) (recall.Result, error) {
+func (f *fake) Search(_ context.Context, _ tenant.Scope, _ memory.View, q recall.Query) (recall.Result, error) {
+	if f.search != nil {
+		return f.search(q), nil
+	}
 	n := memory.Note{ID: uuid.Must(uuid.NewV7()), Content: "Ada lives\nin Lisbon.", OccurredAt: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), From: 3}
 	asked := memory.Note{ID: uuid.Must(uuid.NewV7()), Kind: memory.KindMessage, Content: "Hm. Where does she live?", OccurredAt: n.OccurredAt, From: 4}
 	question := asked

@@ -37,24 +37,6 @@ func dialogueQuery(turns []Turn) []recall.Message {
 	return out[max(0, len(out)-maxTurns):]
 }
 
-// lastTurns returns the last turns of users and assistants, at most so many, with those of systems; 0: all.
-func lastTurns(turns []Turn, most int) []Turn {
-	if most <= 0 {
-		return turns
-	}
-	left := spoken(turns)
-	out := make([]Turn, 0, len(turns))
-	for _, t := range turns {
-		if t.Role == memory.RoleUser || t.Role == memory.RoleAssistant {
-			if left--; left >= most {
-				continue
-			}
-		}
-		out = append(out, t)
-	}
-	return out
-}
-
 // spoken returns how many turns are of users and assistants.
 func spoken(turns []Turn) (n int) {
 	for i := range turns {

@@ -67,26 +67,16 @@ func checkNumber(name string, raw json.RawMessage, limit int64, setting string) 
 // the message as it is passed on, with repeated fields and in any case of letters, because endpoints differ
 // in what they take of these.
 func (l Limits) checkMessage(raw json.RawMessage, path string) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+	err := eachField(raw, func(f field, _ int) error {
+		if !strings.EqualFold(f.name, "content") || isString(f.raw) {
+			return nil
+		}
+		return l.checkMedia(json.NewDecoder(bytes.NewReader(f.raw)), path+"."+f.name, false)
+	})
+	if fault.Is(err, fault.Malformed) {
 		return fault.InvalidField(path, "must be a message")
 	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return fault.InvalidField(path, "must be a message")
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return fault.InvalidField(path, "must be a message")
-		}
-		if key, _ := name.(string); strings.EqualFold(key, "content") && !isString(value) {
-			if err := l.checkMedia(json.NewDecoder(bytes.NewReader(value)), path+"."+key, false); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return err
 }
 
 func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }

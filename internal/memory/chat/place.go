@@ -125,25 +125,13 @@ func withText(raw json.RawMessage, said string, at place) (_ json.RawMessage, ok
 
 // contentOfMessage returns where the content of a message is; of repeated fields the last counts, as for the endpoint.
 func contentOfMessage(raw json.RawMessage) (start, end int, err error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := d.Token(); err != nil {
-		return 0, 0, fmt.Errorf("read a message: %w", err)
-	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return 0, 0, fmt.Errorf("read a message: %w", err)
+	err = eachField(raw, func(f field, at int) error {
+		if f.name == "content" {
+			start, end = at-len(f.raw), at
 		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return 0, 0, fmt.Errorf("read a message: %w", err)
-		}
-		if name == "content" {
-			end = int(d.InputOffset())
-			start = end - len(value)
-		}
-	}
-	return start, end, nil
+		return nil
+	})
+	return start, end, err
 }
 
 // quoted returns a text as JSON.
