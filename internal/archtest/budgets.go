@@ -13,7 +13,7 @@ func Budgets() map[string]int {
 		"internal/api/mem0":                         2788,
 		"internal/api/table":                        100,
 		"internal/api/docs":                         750,
-		"internal/mcp":                              2944,
+		"internal/mcp":                              2942,
 		"internal/oauth":                            1100,
 		"internal/console":                          120,
 		"internal/worker":                           711,

@@ -70,6 +70,15 @@ func estimateTokens(s string) int {
 	return n
 }
 
+// clipLong cuts a text to the length of one of several, unless it is short. It reports whether it did, and marks it.
+func clipLong(s *string, cut *bool) bool {
+	if utf8.RuneCountInString(*s) <= maxHit+1 {
+		return false
+	}
+	*s, *cut = clip.Runes(*s, maxHit), true
+	return true
+}
+
 // minClip is the length to which a text is cut before other parts are left out, in characters.
 const minClip = 200
 
@@ -111,6 +120,14 @@ func dropAny[T any](list *[]T, leftOut *int) bool {
 func omitted(b *strings.Builder, n int, how string) {
 	if n > 0 {
 		fmt.Fprintf(b, "\n(%d more did not fit; %s.)", n, how)
+	}
+}
+
+// endPage writes what a page leaves out, and how to get the next one.
+func endPage(b *strings.Builder, leftOut int, cursor string) {
+	omitted(b, leftOut, "pass a smaller limit")
+	if cursor != "" {
+		b.WriteString("\nnext_cursor: " + cursor)
 	}
 }
 
@@ -256,13 +273,10 @@ const maxHit = 1200
 func shortenHits(hits *[]hit, leftOut *int) bool {
 	cut := false
 	for i := range *hits {
-		if h := &(*hits)[i]; len(*hits) > 1 && utf8.RuneCountInString(h.Content) > maxHit+1 {
-			h.Content, h.Cut, cut = clip.Runes(h.Content, maxHit), true, true
-		}
-		for j := range (*hits)[i].Exchange {
-			if m := &(*hits)[i].Exchange[j]; utf8.RuneCountInString(m.Content) > maxHit+1 {
-				m.Content, m.Cut, cut = clip.Runes(m.Content, maxHit), true, true
-			}
+		h := &(*hits)[i]
+		cut = len(*hits) > 1 && clipLong(&h.Content, &h.Cut) || cut
+		for j := range h.Exchange {
+			cut = clipLong(&h.Exchange[j].Content, &h.Exchange[j].Cut) || cut
 		}
 	}
 	if cut || dropLast(hits, leftOut) {
@@ -404,10 +418,7 @@ type messagesAnswer struct {
 }
 
 func (a *messagesAnswer) shorten() bool {
-	if dropAny(&a.Messages, &a.LeftOut) || dropAny(&a.Learned, &a.LeftOut) {
-		return true
-	}
-	return false
+	return dropAny(&a.Messages, &a.LeftOut) || dropAny(&a.Learned, &a.LeftOut)
 }
 
 func (a *messagesAnswer) text() string {
@@ -520,10 +531,7 @@ func (a *collectionsAnswer) text() string {
 		}
 		b.WriteString(a.Collections[i].line())
 	}
-	omitted(&b, a.LeftOut, "pass a smaller limit")
-	if a.NextCursor != "" {
-		b.WriteString("\nnext_cursor: " + a.NextCursor)
-	}
+	endPage(&b, a.LeftOut, a.NextCursor)
 	return b.String()
 }
 
@@ -546,9 +554,8 @@ type historyAnswer struct {
 func (a *historyAnswer) shorten() bool {
 	cut := false
 	for i := range a.Versions {
-		if v := &a.Versions[i]; len(a.Versions) > 1 && utf8.RuneCountInString(v.Content) > maxHit+1 {
-			v.Content, v.Cut, cut = clip.Runes(v.Content, maxHit), true, true
-		}
+		v := &a.Versions[i]
+		cut = len(a.Versions) > 1 && clipLong(&v.Content, &v.Cut) || cut
 	}
 	if cut || dropLast(&a.Versions, &a.LeftOut) {
 		return true
@@ -572,9 +579,6 @@ func (a *historyAnswer) text() string {
 		}
 		fmt.Fprintf(&b, "%s\n   revision %d, %s, %s by %s", what, v.Revision, v.ChangedAt, v.Cause, asData(v.Actor))
 	}
-	omitted(&b, a.LeftOut, "pass a smaller limit")
-	if a.NextCursor != "" {
-		b.WriteString("\nnext_cursor: " + a.NextCursor)
-	}
+	endPage(&b, a.LeftOut, a.NextCursor)
 	return b.String()
 }

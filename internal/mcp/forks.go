@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/clip"
 )
@@ -56,9 +55,7 @@ func (a *diffAnswer) shorten() bool {
 	for i := range a.Changes {
 		n := &a.Changes[i]
 		for _, s := range n.texts() {
-			if utf8.RuneCountInString(*s) > maxHit+1 {
-				*s, n.Cut, cut = clip.Runes(*s, maxHit), true, true
-			}
+			cut = clipLong(s, &n.Cut) || cut
 		}
 	}
 	if cut || dropAny(&a.Links, &a.LeftOut) || dropLast(&a.Changes, &a.LeftOut) {
@@ -96,13 +93,9 @@ func (a *diffAnswer) text() string {
 	for _, l := range a.Links {
 		fmt.Fprintf(&b, "%s link %s %s %s\n", marks[l.Change], l.Source, asData(l.Relation), l.Target)
 	}
-	out := strings.TrimSuffix(b.String(), "\n")
-	b.Reset()
-	omitted(&b, a.LeftOut, "pass a smaller limit")
-	if a.NextCursor != "" {
-		b.WriteString("\nnext_cursor: " + a.NextCursor)
-	}
-	return out + b.String()
+	var end strings.Builder
+	endPage(&end, a.LeftOut, a.NextCursor)
+	return strings.TrimSuffix(b.String(), "\n") + end.String()
 }
 
 func diff(c *call, path string, query url.Values) (answer, error) {

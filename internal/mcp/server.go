@@ -169,10 +169,8 @@ func (s *Server) explainScope(c Caller) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 			if call, ok := r.(*sdk.CallToolRequest); ok {
-				for _, t := range s.tools {
-					if t.shown.Name == call.Params.Name && !c.Allowed(t.scope) {
-						return problem{Status: http.StatusForbidden, Code: "forbidden", Detail: "the credential lacks the scope \"" + t.scope + "\""}.result(), nil
-					}
+				if scope := s.lacks(c, call.Params.Name); scope != "" {
+					return refuse(problem{Status: http.StatusForbidden, Code: "forbidden", Detail: "the credential lacks the scope \"" + scope + "\""}), nil
 				}
 			}
 			return next(ctx, method, r)
@@ -187,10 +185,17 @@ func (s *Server) Lacks(c Caller, messages ...json.RawMessage) string {
 		if json.Unmarshal(raw, &m) != nil || m.Method != "tools/call" {
 			continue
 		}
-		for _, t := range s.tools {
-			if t.shown.Name == m.Params.Name && !c.Allowed(t.scope) {
-				return t.scope
-			}
+		if scope := s.lacks(c, m.Params.Name); scope != "" {
+			return scope
+		}
+	}
+	return ""
+}
+
+func (s *Server) lacks(c Caller, name string) string {
+	for _, t := range s.tools {
+		if t.shown.Name == name && !c.Allowed(t.scope) {
+			return t.scope
 		}
 	}
 	return ""

@@ -33,7 +33,6 @@ const (
 	targetCollection        // collection or external
 	targetName              // collection
 	targetNote              // collection or external, and note
-	targetSeveral           // collection, collections or external
 )
 
 // definition is a tool as this package defines it.
@@ -93,7 +92,6 @@ func (d *definition) tool(op Operation) (*tool, error) {
 	}
 	for _, name := range map[target][]string{
 		targetCollection: {argCollection, argExternal}, targetName: {argCollection}, targetNote: {argCollection, argExternal, argNote},
-		targetSeveral: {argCollection, argExternal},
 	}[d.target] {
 		add(name, json.RawMessage(pathArguments[name]))
 	}
@@ -186,8 +184,6 @@ func (c *call) fitArguments() {
 func refuse(err error) *sdk.CallToolResult {
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: clip.Runes(errorText(err), maxErrorText)}}}
 }
-
-func (p problem) result() *sdk.CallToolResult { return refuse(p) }
 
 // maxErrorText is the length of an error in characters.
 const maxErrorText = 2000

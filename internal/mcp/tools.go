@@ -55,12 +55,12 @@ const (
 func definitions() []definition {
 	return []definition{
 		{
-			name: "build_context", title: "Recall", operation: "buildContext", target: targetSeveral, kind: reads, output: outContext,
+			name: "build_context", title: "Recall", operation: "buildContext", target: targetCollection, kind: reads, output: outContext,
 			description: "Recalls what is known about a question, as text for a prompt: profile, facts, episodes and recent messages with their dates. Call it before you answer.",
 			fields:      []string{"query", "token_budget", "as_of", "min_answerable"}, own: map[string]string{"collections": schemaRefs}, required: []string{"query"}, run: buildContext,
 		},
 		{
-			name: "search_notes", title: "Search notes", operation: "search", target: targetSeveral, kind: reads, output: outHits,
+			name: "search_notes", title: "Search notes", operation: "search", target: targetCollection, kind: reads, output: outHits,
 			description: "Finds notes by words and by meaning, the best first. Its ids are what the other tools take as note.",
 			fields:      []string{"query", "k", "mode", "filter", "expand_links", "min_score", "as_of"},
 			own:         map[string]string{"filter": schemaFilter, "collections": schemaRefs}, required: []string{"query"}, run: search,
