@@ -49,7 +49,7 @@ func Budgets() map[string]int {
 		"internal/merge":                            450,
 		"internal/tenant":                           1400,
 		"internal/tenant/grant":                     40,
-		"internal/auth":                             2867,
+		"internal/auth":                             2856,
 		"internal/store":                            8197,
 		"internal/store/sqlite":                     5576,
 		"internal/store/postgres":                   5734,

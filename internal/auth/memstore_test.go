@@ -204,6 +204,14 @@ func (b *fixture) key(tb testing.TB, n NewKey) CreatedKey {
 	return k
 }
 
+// tamper changes the row of a key.
+func (b *fixture) tamper(id uuid.UUID, change func(*Key)) {
+	at := keyID{b.tenant, id}
+	k := b.store.keys[at]
+	change(&k)
+	b.store.keys[at] = k
+}
+
 func (b *fixture) principal(tb testing.TB, credential string) Principal {
 	tb.Helper()
 	p := must.Get(b.Authenticator.Authenticate(tb.Context(), credential))(tb)

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,7 +36,9 @@ func makeSecretFile(path string) error {
 		return fmt.Errorf("create the token secret: %w", err)
 	}
 	defer os.Remove(tmp.Name()) //nolint:errcheck // a leftover file holds an unused secret
-	_, err = tmp.Write(newSecret())
+	secret := make([]byte, minSecret)
+	_, _ = rand.Read(secret) // never fails
+	_, err = tmp.Write(secret)
 	err = errors.Join(err, tmp.Sync(), tmp.Close())
 	if err == nil {
 		err = os.Link(tmp.Name(), path)

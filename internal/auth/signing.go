@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -28,6 +29,12 @@ const (
 	// Otherwise two processes with different secrets would replace it in turns.
 	replaceAfter = time.Minute
 )
+
+// wrapPurpose is the purpose for which the private keys of signing keys are sealed; their owner is the kid.
+const wrapPurpose = "slipbox signing keys 1"
+
+// errWrapped means that a wrapped key cannot be decrypted.
+var errWrapped = fmt.Errorf("the signing key was %w", seal.ErrSealed)
 
 var errUnknownKID = errors.New("no signing key has this kid")
 

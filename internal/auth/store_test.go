@@ -205,33 +205,6 @@ func TestStoreSuspendResumeDelete(t *testing.T) {
 	}
 }
 
-func TestStoreTenants(t *testing.T) {
-	t.Parallel()
-	p := newPlatform(t)
-	ctx := t.Context()
-	p.tenant(t, "a")
-	_, badLimit := p.tenants.Create(ctx, p.op, tenant.NewTenant{Name: "d", Limits: tenant.Limits{Notes: -1}})
-	_, zero := p.tenants.Create(ctx, tenant.Operator{}, tenant.NewTenant{Name: "e"})
-	_, listZero := p.tenants.List(ctx, tenant.Operator{}, "", 10)
-	for err, code := range map[error]fault.Code{badLimit: fault.Invalid, zero: fault.Unauthenticated, listZero: fault.Unauthenticated} {
-		if !fault.Is(err, code) {
-			t.Errorf("error is %v, want %s", err, code)
-		}
-	}
-	seven, minus := int64(7), int64(-7)
-	must.Get(p.tenants.Patch(ctx, p.op, "a", tenant.Patch{Limits: tenant.LimitsPatch{Notes: &seven}}))(t)
-	got := must.Get(p.tenants.Patch(ctx, p.op, "a", tenant.Patch{Limits: tenant.LimitsPatch{Forks: &seven}}))(t)
-	if got.Limits != (tenant.Limits{Notes: 7, Forks: 7}) {
-		t.Errorf("limits are %+v", got.Limits)
-	}
-	if _, err := p.tenants.Patch(ctx, p.op, "a", tenant.Patch{Limits: tenant.LimitsPatch{Notes: &minus}}); !fault.Is(err, fault.Invalid) {
-		t.Errorf("error is %v", err)
-	}
-	if got := must.Get(p.tenants.Get(ctx, p.op, "a"))(t); got.Limits.Notes != 7 {
-		t.Errorf("a refused patch changed the limits: %+v", got.Limits)
-	}
-}
-
 // TestStoreConcurrentTenantChanges: concurrent changes lose neither a suspension
 // nor a limit.
 func TestStoreConcurrentTenantChanges(t *testing.T) {
