@@ -45,7 +45,7 @@ func Budgets() map[string]int {
 		"internal/memory/chat":                      3404,
 		"internal/memory/hooks":                     656,
 		"internal/queue":                            716,
-		"internal/clone":                            2708,
+		"internal/clone":                            2687,
 		"internal/merge":                            450,
 		"internal/tenant":                           1400,
 		"internal/tenant/grant":                     40,

@@ -109,7 +109,7 @@ func unreadable(err error) error {
 // ended returns the end of a job. What a retry cannot change fails immediately, with its conflicts.
 func ended(result any, cause error) (memory.JobEnd, error) {
 	end := memory.JobEnd{State: memory.JobDone, Stage: memory.StageTask}
-	f, is := asFault(cause)
+	f, is := errors.AsType[*fault.Error](cause)
 	switch {
 	case cause == nil:
 	case is && !errors.Is(cause, memory.ErrMoved) &&

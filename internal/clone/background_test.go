@@ -33,7 +33,7 @@ func (l *lab) runMerge(job memory.Job) (memory.JobEnd, string) {
 func TestLargeMerge(t *testing.T) {
 	t.Parallel()
 	l, one, _, _ := family(t)
-	f := memory.Collection{ID: l.view("f").Collection.ID}
+	f := memory.Collection{ID: l.id("f")}
 	for i := range 40 {
 		l.add(f, fmt.Sprint("own ", i))
 	}
@@ -52,7 +52,7 @@ func TestLargeMerge(t *testing.T) {
 			Notes int `json:"notes"`
 		} `json:"merged"`
 	}
-	l.must(json.Unmarshal(end.Result, &got))
+	must.Do(t, json.Unmarshal(end.Result, &got))
 	if end.State != memory.JobDone || got.Merged.Notes != 41 || got.Revision != before+1 || l.view("base").At != before+1 {
 		t.Errorf("the job ended as %+v: %s", end, end.Result)
 	}
@@ -71,17 +71,11 @@ func TestLargeMerge(t *testing.T) {
 		return string(end.Result)
 	}
 	l.want("rollback", run(), fmt.Sprintf(`{"revision":%d,"changed":41}`, before+2))
-	kept := l.add(memory.Collection{ID: l.view("base").Collection.ID}, "written since")
+	kept := l.add(memory.Collection{ID: l.id("base")}, "written since")
 	l.want("rollback again", run(), fmt.Sprintf(`{"revision":%d,"changed":0}`, before+2))
 	if l.note("base", kept) == nil || l.note("base", one).Content != "one" {
 		t.Error("a job that ran again took back what was written since")
 	}
-}
-
-func (l *lab) view(ref string) memory.View {
-	l.t.Helper()
-	v := must.Get(l.store.OpenView(l.t.Context(), l.all, ref, memory.At{}))(l.t)
-	return v
 }
 
 // TestMergeJobFails: conflicts, a fork that is gone and a base that is gone end a job, and nothing is written.

@@ -1,8 +1,10 @@
 package clone
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -117,15 +119,7 @@ func New(deps Deps, cfg Config) (*Service, error) {
 	if deps.Store == nil || deps.Agents == nil {
 		return nil, fault.New(fault.Internal, "clone: store and agents are required")
 	}
-	if cfg.BatchSize == 0 {
-		cfg.BatchSize = 1_000
-	}
-	if cfg.RemoveBatch == 0 {
-		cfg.RemoveBatch = 5_000
-	}
-	if cfg.MaxInline == 0 {
-		cfg.MaxInline = 10_000
-	}
+	cfg.BatchSize, cfg.RemoveBatch, cfg.MaxInline = cmp.Or(cfg.BatchSize, 1_000), cmp.Or(cfg.RemoveBatch, 5_000), cmp.Or(cfg.MaxInline, 10_000)
 	if cfg.BatchSize < 1 || cfg.BatchSize > maxBatchSize || cfg.RemoveBatch < 1 {
 		return nil, fault.New(fault.Internal, "clone: batch size must be 1..%d, remove batch at least 1", maxBatchSize)
 	}
@@ -252,10 +246,7 @@ func (c *Service) validate(in *Input) error {
 	if in.Blocks != "" && in.Blocks != CopyBlocks && in.Blocks != ShareBlocks {
 		return fault.InvalidField("blocks", "must be copy or share")
 	}
-	if in.BatchSize == 0 {
-		in.BatchSize = c.cfg.BatchSize
-	}
-	if in.BatchSize < 1 || in.BatchSize > maxBatchSize {
+	if in.BatchSize = cmp.Or(in.BatchSize, c.cfg.BatchSize); in.BatchSize < 1 || in.BatchSize > maxBatchSize {
 		return fault.InvalidField("batch_size", "must be between 1 and %d", maxBatchSize)
 	}
 	if in.Mode == Copy && (in.Policy != "" || in.PolicyConfig != nil) {
@@ -295,7 +286,7 @@ func (c *Service) createNamed(ctx context.Context, s tenant.Scope, source string
 		}
 		ask.Name = cloneName(source, n)
 		made, err := c.store.CreateCollection(ctx, s, ask)
-		if f, _ := asFault(err); fault.Is(err, fault.Exists) && len(f.Fields) == 0 && ctx.Err() == nil {
+		if f, _ := errors.AsType[*fault.Error](err); fault.Is(err, fault.Exists) && len(f.Fields) == 0 && ctx.Err() == nil {
 			continue // a concurrent request took the name, not the External
 		}
 		return made, err
@@ -365,7 +356,7 @@ func (c *Service) result(ctx context.Context, s tenant.Scope, id uuid.UUID) (Res
 // request.
 func renameField(err error, to string) error {
 	const from = "as_of"
-	f, ok := asFault(err)
+	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		return err
 	}

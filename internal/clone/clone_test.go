@@ -71,13 +71,6 @@ func (l *lab) scope(agent uuid.UUID, perms ...tenant.Permission) tenant.Scope {
 	return grant.Scope(l.tenant, agent, "test", perms...)
 }
 
-func (l *lab) must(err error) {
-	l.t.Helper()
-	if err != nil {
-		l.t.Fatal(err)
-	}
-}
-
 func (l *lab) is(err error, code fault.Code) {
 	l.t.Helper()
 	if !fault.Is(err, code) {
@@ -106,11 +99,15 @@ func (l *lab) clone(s tenant.Scope, ref string, in clone.Input) clone.Result {
 	return r
 }
 
+func (l *lab) view(ref string) memory.View {
+	l.t.Helper()
+	return must.Get(l.store.OpenView(l.t.Context(), l.all, ref, memory.At{}))(l.t)
+}
+
 // contents returns the contents of a collection's notes, oldest first.
 func (l *lab) contents(ref string) []string {
 	l.t.Helper()
-	v := must.Get(l.store.OpenView(l.t.Context(), l.all, ref, memory.At{}))(l.t)
-	notes := must.Get(l.store.ListNotes(l.t.Context(), l.all, v, memory.NoteQuery{}))(l.t)
+	notes := must.Get(l.store.ListNotes(l.t.Context(), l.all, l.view(ref), memory.NoteQuery{}))(l.t)
 	out := make([]string, len(notes))
 	for i := range notes {
 		out[i] = notes[i].Content
@@ -184,8 +181,7 @@ func TestForkUnderAnotherPolicy(t *testing.T) {
 		if c.Policy != x.policy || string(c.PolicyConfig) != x.config || c.Parent != base.ID {
 			t.Errorf("%+v makes %+v %s", x.in, c, c.PolicyConfig)
 		}
-		v := must.Get(l.store.OpenView(t.Context(), l.all, c.ID.String(), memory.At{}))(t)
-		blocks := must.Get(l.store.ListNotes(t.Context(), l.all, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindBlock}}))(t)
+		blocks := must.Get(l.store.ListNotes(t.Context(), l.all, l.view(c.ID.String()), memory.NoteQuery{Kinds: []memory.Kind{memory.KindBlock}}))(t)
 		if got := l.contents(c.ID.String()); len(blocks) > 0 != x.blocks || !slices.Contains(got, "one") {
 			t.Errorf("a fork with %s shows %v and %d blocks", x.policy, got, len(blocks))
 		}
@@ -247,8 +243,8 @@ func TestCloneDefaults(t *testing.T) {
 		t.Fatalf("due are %v", due)
 	}
 	job := grant.Job(l.tenant, uuid.New())
-	l.must(l.clones.Expire(t.Context(), job, due[0], l.now))
-	l.must(l.clones.Expire(t.Context(), job, due[0], l.now))
+	must.Do(t, l.clones.Expire(t.Context(), job, due[0], l.now))
+	must.Do(t, l.clones.Expire(t.Context(), job, due[0], l.now))
 	if due, err := l.store.ExpiredCollections(t.Context(), l.now, 10); err != nil || len(due) != 0 {
 		t.Errorf("still due: %v %v", due, err)
 	}
@@ -281,7 +277,7 @@ func TestDefaultNamesOfAFleet(t *testing.T) {
 	if n := counted.lists.Load(); n > 16 {
 		t.Errorf("%d lists for one name", n)
 	}
-	l.must(l.collections.Delete(t.Context(), l.all, "base__clone-40", false))
+	must.Do(t, l.collections.Delete(t.Context(), l.all, "base__clone-40", false))
 	var group sync.WaitGroup
 	for range 5 {
 		group.Go(func() { l.clone(l.all, "base", clone.Input{}) })
@@ -324,8 +320,8 @@ func TestCopyInBatches(t *testing.T) {
 	if !errors.Is(err, stop) || !slices.Equal(steps, []memory.Progress{{Done: 10, Total: 36}, {Done: 20, Total: 36}}) {
 		t.Fatalf("steps are %v, %v", steps, err)
 	}
-	l.must(l.clones.RunCopy(t.Context(), job, *made.Job, noProgress))
-	l.must(l.clones.RunCopy(t.Context(), job, *made.Job, noProgress)) // a job delivered twice
+	must.Do(t, l.clones.RunCopy(t.Context(), job, *made.Job, noProgress))
+	must.Do(t, l.clones.RunCopy(t.Context(), job, *made.Job, noProgress)) // a job delivered twice
 	if got := l.contents("copied"); !slices.Equal(got, want) {
 		t.Errorf("the copy shows %v", got)
 	}
@@ -345,13 +341,13 @@ func TestCopyInBatches(t *testing.T) {
 	// The source can be deleted: the copy is independent of it. A fork is not.
 	l.is(l.collections.Delete(t.Context(), l.all, "base", false), fault.HasForks)
 	inn := l.contents("inner")
-	l.must(l.collections.Delete(t.Context(), l.all, "base", true))
+	must.Do(t, l.collections.Delete(t.Context(), l.all, "base", true))
 	var removed []memory.Progress
-	l.must(l.clones.RunRemove(t.Context(), job, memory.Job{Collection: base.ID}, func(_ context.Context, p memory.Progress) error {
+	must.Do(t, l.clones.RunRemove(t.Context(), job, memory.Job{Collection: base.ID}, func(_ context.Context, p memory.Progress) error {
 		removed = append(removed, p)
 		return nil
 	}))
-	l.must(l.clones.RunRemove(t.Context(), job, memory.Job{Collection: base.ID}, noProgress))
+	must.Do(t, l.clones.RunRemove(t.Context(), job, memory.Job{Collection: base.ID}, noProgress))
 	if len(removed) < 3 || !slices.Contains(l.forgotten, base.ID) {
 		t.Errorf("removed in %v, forgotten %v", removed, l.forgotten)
 	}
@@ -414,7 +410,7 @@ func TestCloneRefuses(t *testing.T) {
 	l.is(err, fault.Forbidden)
 	agents := must.Get(l.store.ListAgents(t.Context(), l.all, "", 10))(t)
 	page, _, err := l.collections.List(t.Context(), l.all, notes.CollectionList{})
-	l.must(err)
+	must.Do(t, err)
 	if len(agents) != 0 || len(page) != 1 {
 		t.Errorf("left behind: agents %v, collections %d", agents, len(page))
 	}
@@ -476,7 +472,7 @@ func TestForkOfThePastAndDepth(t *testing.T) {
 	}
 	// A copy of the deepest fork has one layer.
 	made := l.clone(l.all, ref, clone.Input{Mode: clone.Copy, Name: "flat"})
-	l.must(l.clones.RunCopy(t.Context(), l.all, *made.Job, noProgress))
+	must.Do(t, l.clones.RunCopy(t.Context(), l.all, *made.Job, noProgress))
 	if !slices.Equal(l.contents("flat"), l.contents(ref)) {
 		t.Error("the copy shows other notes than its source")
 	}
@@ -500,7 +496,7 @@ func TestCloneIdempotency(t *testing.T) {
 		l.is(err, fault.IdempotencyReuse)
 	}
 	page, _, err := l.collections.List(t.Context(), l.all, notes.CollectionList{})
-	l.must(err)
+	must.Do(t, err)
 	if len(page) != 3 {
 		t.Errorf("%d collections", len(page))
 	}
@@ -515,19 +511,19 @@ func TestCloneIdempotencyOverADeletedCollection(t *testing.T) {
 		l.collection(notes.CollectionInput{Name: "base"})
 		first := must.Get(l.clones.Clone(t.Context(), l.all, "base", in, r))(t)
 		if first.Job != nil {
-			l.must(l.clones.RunCopy(t.Context(), l.all, *first.Job, noProgress))
+			must.Do(t, l.clones.RunCopy(t.Context(), l.all, *first.Job, noProgress))
 		}
-		l.must(l.collections.Delete(t.Context(), l.all, "base", true))
+		must.Do(t, l.collections.Delete(t.Context(), l.all, "base", true))
 		l.collection(notes.CollectionInput{Name: "base"})
 		_, err := l.clones.Clone(t.Context(), l.all, "base", in, r)
 		l.is(err, fault.IdempotencyReuse)
 
 		r.Idempotency.Key = "other"
 		must.Get(l.clones.Clone(t.Context(), l.all, "base", clone.Input{Name: "gone"}, r))(t)
-		l.must(l.collections.Delete(t.Context(), l.all, "gone", false))
+		must.Do(t, l.collections.Delete(t.Context(), l.all, "gone", false))
 		_, err = l.clones.Clone(t.Context(), l.all, "base", clone.Input{Name: "gone"}, r)
 		l.is(err, fault.IdempotencyReuse)
-		l.must(l.collections.Delete(t.Context(), l.all, "made", false))
-		l.must(l.collections.Delete(t.Context(), l.all, "base", false))
+		must.Do(t, l.collections.Delete(t.Context(), l.all, "made", false))
+		must.Do(t, l.collections.Delete(t.Context(), l.all, "base", false))
 	}
 }

@@ -45,7 +45,7 @@ func (l *lab) remove(ref string) {
 	l.t.Helper()
 	id := l.id(ref)
 	must.Get(l.store.DeleteCollection(l.t.Context(), l.all, id, true, memory.AuditEntry{}))(l.t)
-	l.must(l.clones.RunRemove(l.t.Context(), l.all, memory.Job{Collection: id}, noProgress))
+	must.Do(l.t, l.clones.RunRemove(l.t.Context(), l.all, memory.Job{Collection: id}, noProgress))
 }
 
 func (l *lab) erase(ref string, id uuid.UUID) {
@@ -59,8 +59,8 @@ func (l *lab) sweep() {
 	l.t.Helper()
 	due := must.Get(l.store.ExpiredCollections(l.t.Context(), l.now, 10))(l.t)
 	for _, d := range due {
-		l.must(l.clones.Expire(l.t.Context(), l.all, d, l.now))
-		l.must(l.clones.RunRemove(l.t.Context(), l.all, memory.Job{Collection: d.Collection}, noProgress))
+		must.Do(l.t, l.clones.Expire(l.t.Context(), l.all, d, l.now))
+		must.Do(l.t, l.clones.RunRemove(l.t.Context(), l.all, memory.Job{Collection: d.Collection}, noProgress))
 	}
 }
 

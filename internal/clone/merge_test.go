@@ -66,8 +66,7 @@ func (l *lab) diff(ref string, in clone.DiffInput) string {
 
 func (l *lab) note(ref string, id uuid.UUID) *memory.Note {
 	l.t.Helper()
-	v := must.Get(l.store.OpenView(l.t.Context(), l.all, ref, memory.At{}))(l.t)
-	list := must.Get(l.store.Notes(l.t.Context(), l.all, v, []uuid.UUID{id}, memory.ReadOptions{Vector: true}))(l.t)
+	list := must.Get(l.store.Notes(l.t.Context(), l.all, l.view(ref), []uuid.UUID{id}, memory.ReadOptions{Vector: true}))(l.t)
 	if len(list) == 0 {
 		return nil
 	}
@@ -162,16 +161,20 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-func (l *lab) id(ref string) uuid.UUID {
-	l.t.Helper()
-	c := must.Get(l.store.ResolveCollection(l.t.Context(), l.all, ref))(l.t)
-	return c.ID
-}
+func (l *lab) id(ref string) uuid.UUID { return l.view(ref).Collection.ID }
 
-func (l *lab) head(ref string) memory.Revision {
+func (l *lab) head(ref string) memory.Revision { return l.view(ref).Collection.Head }
+
+// put writes a note as a policy does.
+func (l *lab) put(ref string, n memory.Note) (id uuid.UUID) {
 	l.t.Helper()
-	c := must.Get(l.store.ResolveCollection(l.t.Context(), l.all, ref))(l.t)
-	return c.Head
+	n.State = memory.StateEvolved
+	must.Get(l.store.Write(l.t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
+		made, err := tx.Put(ctx, n)
+		id = made.ID
+		return err
+	}))(l.t)
+	return id
 }
 
 func TestMergeConflicts(t *testing.T) {
@@ -259,13 +262,8 @@ func TestMergeRefused(t *testing.T) {
 func TestMergeKeys(t *testing.T) {
 	t.Parallel()
 	l, _, _, three := family(t)
-	put := func(ref, key, content string) (id uuid.UUID) {
-		must.Get(l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
-			n, err := tx.Put(ctx, memory.Note{Kind: memory.KindFact, Key: key, Content: content, State: memory.StateEvolved, OccurredAt: l.now})
-			id = n.ID
-			return err
-		}))(t)
-		return id
+	put := func(ref, key, content string) uuid.UUID {
+		return l.put(ref, memory.Note{Kind: memory.KindFact, Key: key, Content: content, OccurredAt: l.now})
 	}
 	put("base", "same", "likes tea")
 	same := put("f", "same", "likes tea")
@@ -284,23 +282,15 @@ func TestMergeSaidTwice(t *testing.T) {
 	t.Parallel()
 	l, _, _, _ := family(t)
 	hear := func(ref string) (message, fact uuid.UUID) {
-		must.Get(l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
-			heard := l.now.Add(time.Duration(len(ref)) * time.Second)
-			m, err := tx.Put(ctx, memory.Note{
-				Kind: memory.KindMessage, Key: "id-1", Content: "I like tea", State: memory.StateEvolved, OccurredAt: heard, Context: "said to " + ref,
-				Attributes: map[string]any{memory.AttrRole: "user", memory.AttrTurn: uuid.NewString()},
-			})
-			if err != nil {
-				return err
-			}
-			f, err := tx.Put(ctx, memory.Note{
-				Kind: memory.KindFact, Key: "likes tea", Content: "likes tea", State: memory.StateEvolved, OccurredAt: heard, Tags: []string{ref},
-				Provenance: memory.Provenance{Sources: []uuid.UUID{m.ID}},
-			})
-			message, fact = m.ID, f.ID
-			return err
-		}))(t)
-		return message, fact
+		heard := l.now.Add(time.Duration(len(ref)) * time.Second)
+		message = l.put(ref, memory.Note{
+			Kind: memory.KindMessage, Key: "id-1", Content: "I like tea", OccurredAt: heard, Context: "said to " + ref,
+			Attributes: map[string]any{memory.AttrRole: "user", memory.AttrTurn: uuid.NewString()},
+		})
+		return message, l.put(ref, memory.Note{
+			Kind: memory.KindFact, Key: "likes tea", Content: "likes tea", OccurredAt: heard, Tags: []string{ref},
+			Provenance: memory.Provenance{Sources: []uuid.UUID{message}},
+		})
 	}
 	message, fact := hear("base")
 	hear("f")
@@ -322,20 +312,15 @@ func TestMergeToldTwice(t *testing.T) {
 	t.Parallel()
 	l, _, _, _ := family(t)
 	at := l.now.Add(-time.Hour)
-	tell := func(ref, content string, change ...func(*memory.Note)) (id uuid.UUID) {
-		must.Get(l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
-			n := memory.Note{
-				Kind: memory.KindMessage, Content: content, State: memory.StateEvolved, OccurredAt: at,
-				Attributes: map[string]any{memory.AttrRole: "user", memory.AttrTurn: uuid.NewString()},
-			}
-			for _, f := range change {
-				f(&n)
-			}
-			n, err := tx.Put(ctx, n)
-			id = n.ID
-			return err
-		}))(t)
-		return id
+	tell := func(ref, content string, change ...func(*memory.Note)) uuid.UUID {
+		n := memory.Note{
+			Kind: memory.KindMessage, Content: content, OccurredAt: at,
+			Attributes: map[string]any{memory.AttrRole: "user", memory.AttrTurn: uuid.NewString()},
+		}
+		for _, f := range change {
+			f(&n)
+		}
+		return l.put(ref, n)
 	}
 	at2 := func(n *memory.Note) { n.OccurredAt = at.Add(time.Second) }
 	by := func(key, value string) func(*memory.Note) { return func(n *memory.Note) { n.Attributes[key] = value } }
@@ -408,18 +393,11 @@ func TestMergeFiles(t *testing.T) {
 			if content == "" {
 				return id
 			}
-			must.Get(l.store.Write(t.Context(), l.all, l.id(ref), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
-				file, err := tx.Put(ctx, memory.Note{Kind: memory.KindFile, Key: "letter", Content: "letter", State: memory.StateEvolved, Attributes: map[string]any{"sha256": content}})
-				if err != nil {
-					return err
-				}
-				id = file.ID
-				_, err = tx.Put(ctx, memory.Note{
-					Kind: memory.KindPassage, Key: memory.PassageKey(id, 0), Content: content, State: memory.StateEvolved,
-					Attributes: map[string]any{memory.AttrFile: id.String()}, Provenance: memory.Provenance{Sources: []uuid.UUID{id}},
-				})
-				return err
-			}))(t)
+			id = l.put(ref, memory.Note{Kind: memory.KindFile, Key: "letter", Content: "letter", Attributes: map[string]any{"sha256": content}})
+			l.put(ref, memory.Note{
+				Kind: memory.KindPassage, Key: memory.PassageKey(id, 0), Content: content,
+				Attributes: map[string]any{memory.AttrFile: id.String()}, Provenance: memory.Provenance{Sources: []uuid.UUID{id}},
+			})
 			return id
 		}
 		ours, theirs := upload("base", test.ours), upload("f", test.theirs)
@@ -427,8 +405,7 @@ func TestMergeFiles(t *testing.T) {
 			ours = theirs
 		}
 		l.merge("base", "f", test.in)
-		v := must.Get(l.store.OpenView(t.Context(), l.all, "base", memory.At{}))(t)
-		list := must.Get(l.store.ListNotes(t.Context(), l.all, v, memory.NoteQuery{Kinds: []memory.Kind{memory.KindFile, memory.KindPassage}}))(t)
+		list := must.Get(l.store.ListNotes(t.Context(), l.all, l.view("base"), memory.NoteQuery{Kinds: []memory.Kind{memory.KindFile, memory.KindPassage}}))(t)
 		var got []string
 		for i := range list {
 			n := &list[i]
@@ -626,20 +603,13 @@ func TestMergeReviewsAtOnce(t *testing.T) {
 func TestPromote(t *testing.T) {
 	t.Parallel()
 	l, one, _, _ := family(t)
-	fact := func(content string, confidence float64) {
-		must.Get(l.store.Write(t.Context(), l.all, l.id("f"), memory.WriteOptions{Cause: memory.CauseAdd}, func(ctx context.Context, tx memory.Tx) error {
-			n := memory.Note{Kind: memory.KindFact, Content: content, State: memory.StateEvolved, OccurredAt: l.now}
-			if confidence > 0 {
-				n.Attributes = map[string]any{"confidence": confidence}
-			}
-			_, err := tx.Put(ctx, n)
-			return err
-		}))(t)
+	fact := func(content string, attributes map[string]any) {
+		l.put("f", memory.Note{Kind: memory.KindFact, Content: content, OccurredAt: l.now, Attributes: attributes})
 	}
-	fact("sure", .95)
-	fact("likely", .7)
-	fact("doubtful", .2)
-	fact("unstated", 0)
+	fact("sure", map[string]any{"confidence": .95})
+	fact("likely", map[string]any{"confidence": .7})
+	fact("doubtful", map[string]any{"confidence": .2})
+	fact("unstated", nil)
 	l.patch("f", one, notes.NotePatch{Category: nullable.NewNullableWithValue("c")})
 	facts := clone.Select{Kinds: []memory.Kind{memory.KindFact}, MinConfidence: .5}
 	m := l.merge("base", "f", clone.MergeInput{Review: true, Select: facts, ApproveFrom: new(.9)})
@@ -683,7 +653,7 @@ func TestRollback(t *testing.T) {
 	_, err := l.clones.Rollback(t.Context(), l.all, "base", clone.RollbackInput{To: 99})
 	l.is(err, fault.Invalid)
 	f := l.clone(l.all, "base", clone.Input{Mode: clone.Copy, Name: "copy"})
-	l.must(l.clones.RunCopy(t.Context(), l.all, *f.Job, noProgress))
+	must.Do(t, l.clones.RunCopy(t.Context(), l.all, *f.Job, noProgress))
 	_, err = l.clones.Rollback(t.Context(), l.all, "copy", clone.RollbackInput{To: 1})
 	l.is(err, fault.RevisionGone)
 	_, err = l.clones.Rollback(t.Context(), l.scope(uuid.Nil, tenant.NotesWrite), "base", clone.RollbackInput{To: 1})
@@ -787,7 +757,7 @@ func TestSnapshotsAndTimes(t *testing.T) {
 	_, err := l.clones.RevisionOf(ctx, l.all, "base", "as_of", "no such name")
 	l.is(err, fault.Invalid)
 	list := must.Get(l.clones.Snapshots(ctx, l.all, "base"))(t)
-	l.must(l.clones.DeleteSnapshot(ctx, l.all, "base", "before the trip"))
+	must.Do(t, l.clones.DeleteSnapshot(ctx, l.all, "base", "before the trip"))
 	l.is(l.clones.DeleteSnapshot(ctx, l.all, "base", "before the trip"), fault.NotFound)
 	if len(list) != 1 || list[0].Name != "before the trip" {
 		t.Errorf("snapshots: %+v", list)
@@ -830,7 +800,7 @@ func TestPromotedNotesNameTheirAgent(t *testing.T) {
 	l.want("of ada's fork", agents(ada.ID.String(), one), "bob|")
 
 	l.patch("base", one, notes.NotePatch{Category: nullable.NewNullableWithValue("c")})
-	v := must.Get(l.store.OpenView(t.Context(), l.all, "base", memory.At{}))(t)
+	v := l.view("base")
 	fields := must.Get(l.clones.Blame(t.Context(), l.all, v, one))(t)
 	for field, want := range map[string]string{"content": "ada", "tags": "bob", "category": "", "importance": ""} {
 		if got := fields[field].Agent; got != want {
@@ -852,7 +822,7 @@ func TestBlame(t *testing.T) {
 	l.patch("f", one, notes.NotePatch{Tags: nullable.NewNullableWithValue([]string{"x"})})
 	l.patch("f", one, notes.NotePatch{Content: new("ONE")})
 	l.patch("f", one, notes.NotePatch{Category: nullable.NewNullableWithValue("c"), Attributes: nullable.NewNullableWithValue(map[string]any{"mood": "good"})})
-	v := must.Get(l.store.OpenView(t.Context(), l.all, "f", memory.At{}))(t)
+	v := l.view("f")
 	fields := must.Get(l.clones.Blame(t.Context(), l.all, v, one))(t)
 	for field, want := range map[string]memory.Revision{"content": 5, "tags": 4, "category": 6, "attributes.mood": 6, "context": 1, "importance": 1} {
 		if got := fields[field]; got.Revision != want || got.Actor == "" || got.Cause == "" {

@@ -127,9 +127,3 @@ func (c *Service) Expire(ctx context.Context, s tenant.Scope, due memory.Due, no
 	c.forget(s.Tenant(), due.Collection)
 	return nil
 }
-
-func asFault(err error) (*fault.Error, bool) {
-	var f *fault.Error
-	ok := errors.As(err, &f)
-	return f, ok
-}
