@@ -10,7 +10,7 @@ func Budgets() map[string]int {
 		"internal/app":                              4185,
 		"internal/config":                           934,
 		"internal/api":                              10697,
-		"internal/api/mem0":                         2788,
+		"internal/api/mem0":                         2784,
 		"internal/api/table":                        100,
 		"internal/api/docs":                         750,
 		"internal/mcp":                              2942,

@@ -2,6 +2,7 @@ package mem0
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -595,7 +596,7 @@ func valueOf(field filter.Field, v any) (filter.Value, error) {
 
 // reason returns why a fault was raised, without the path of the field.
 func reason(err error) string {
-	if f := asFault(err); f != nil && len(f.Fields) > 0 {
+	if f, ok := errors.AsType[*fault.Error](err); ok && len(f.Fields) > 0 {
 		return f.Fields[0].Reason
 	}
 	return err.Error()

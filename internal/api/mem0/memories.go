@@ -2,6 +2,7 @@ package mem0
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -212,8 +213,8 @@ func (s *Service) batch(ctx context.Context, r *route.Request) ([]updateBody, []
 
 // atIndex names the place of a failure in a batch.
 func atIndex(i int, err error) error {
-	f := asFault(err)
-	if f == nil {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
 		return err
 	}
 	out := *f

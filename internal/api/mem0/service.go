@@ -2,7 +2,6 @@ package mem0
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/google/uuid"
@@ -121,9 +120,4 @@ func withBody[T any](next func(ctx context.Context, r *route.Request, body *T) (
 // message is an answer that only says that something was done.
 type message struct {
 	Message string `json:"message"`
-}
-
-func asFault(err error) *fault.Error {
-	f, _ := errors.AsType[*fault.Error](err)
-	return f
 }
