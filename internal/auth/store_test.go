@@ -182,6 +182,9 @@ func TestStoreSuspendResumeDelete(t *testing.T) {
 		t.Errorf("state is %s", got.State)
 	}
 	p.refused(t, key.Text, token.AccessToken)
+	if _, err := p.authenticate(token.AccessToken); err == nil || err.Error() != "unauthenticated: the tenant is suspended" {
+		t.Errorf("error is %v", err)
+	}
 	p.accepted(t, other.Text)
 	must.Get(p.tenants.Resume(t.Context(), p.op, x.ID.String()))(t)
 	p.accepted(t, key.Text, token.AccessToken)
