@@ -135,6 +135,9 @@ func (w *lineWriter) write(line any) error {
 	if w.hold || w.buf.Len() < chunk {
 		return nil
 	}
+	if err := stillAccepted(w.c)(); err != nil {
+		return err
+	}
 	return w.flush()
 }
 

@@ -1,11 +1,11 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -36,17 +36,23 @@ func (h *core) chat(c *gin.Context, ref string) error {
 		return err
 	}
 	defer leave()
+	ctx, watch, stop := untilRefused(c)
+	defer stop()
+	stream := valueOr(body.Stream, false)
+	if stream {
+		watch()
+	}
 	if asRun, err := h.chatsAsRun(c, ref, &body); err != nil || asRun {
 		if err != nil {
 			return err
 		}
-		return h.chatRun(c, ref, q.Turns[len(q.Turns)-1].Content, valueOr(body.Stream, false))
+		return h.chatRun(ctx, c, ref, q.Turns[len(q.Turns)-1].Content, stream)
 	}
 	q.Once = conditions(c).Idempotency
 	q.Began = func(r memory.Revision) { setRevision(c, r) }
-	ctx, s := c.Request.Context(), scope(c)
-	if valueOr(body.Stream, false) {
-		return h.chatStream(c, s, ref, q)
+	s := scope(c)
+	if stream {
+		return h.chatStream(ctx, c, s, ref, q)
 	}
 	a, err := h.Chat.Answer(ctx, s, ref, q, nil)
 	if err != nil {
@@ -69,45 +75,25 @@ func sendWhole(c *gin.Context, media string, raw []byte) {
 }
 
 // chatStream sends the reply in pieces.
-func (h *core) chatStream(c *gin.Context, s tenant.Scope, ref string, q chat.Question) error {
-	ctx := c.Request.Context()
+func (h *core) chatStream(ctx context.Context, c *gin.Context, s tenant.Scope, ref string, q chat.Question) error {
 	out := newEventStream(c)
 	defer out.end()
-	event := out.event
-	a, err := h.Chat.Answer(ctx, s, ref, q, func(text string) error { return event("delta", wire.ChatDelta{Text: text}) })
+	a, err := h.Chat.Answer(ctx, s, ref, q, func(text string) error { return out.event("delta", wire.ChatDelta{Text: text}) })
 	if err != nil {
-		if !c.Writer.Written() {
-			return err
+		err = refusal(ctx, err)
+		if c.Writer.Written() {
+			h.log.WarnContext(ctx, "a reply broke off", slog.String("request_id", requestID(c)), slog.Any("error", err))
 		}
-		// The status is sent already, so the stream carries the error.
-		f := normalize(err)
-		c.Set(keyCode, string(f.Code))
-		h.log.WarnContext(ctx, "a reply broke off", slog.String("request_id", requestID(c)), slog.Any("error", err))
-		_ = event("error", newProblem(f, requestID(c))) // an error means that the client has left
-		return nil
+		return out.fail(err)
 	}
-	if err := event("done", wireAnswer(a)); err != nil { // the reply itself was sent
+	if err = out.event("done", wireAnswer(a)); err != nil { // the reply itself was sent
 		h.log.DebugContext(ctx, "the end of a reply was not read", slog.String("request_id", requestID(c)), slog.Any("error", err))
 	}
 	a.Remember(ctx)
-	return nil
-}
-
-// newEventStream starts a response of server-sent events. Its header is sent with the first event.
-func newEventStream(c *gin.Context) *eventStream {
-	c.Header("Content-Type", mediaSSE)
-	c.Header("X-Accel-Buffering", "no")
-	return &eventStream{c: c, control: http.NewResponseController(c.Writer)}
-}
-
-// end clears the deadline of the last event, since the connection may serve another request. It
-// does nothing if no event was sent.
-func (e *eventStream) end() {
-	_ = e.control.SetWriteDeadline(time.Time{})
-	if !e.c.Writer.Written() {
-		e.c.Writer.Header().Del("Content-Type")
-		e.c.Writer.Header().Del("X-Accel-Buffering")
+	if out.refused != nil {
+		return out.fail(out.refused)
 	}
+	return nil
 }
 
 // question decodes a dialogue.

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
@@ -42,17 +41,23 @@ func (h *core) complete(c *gin.Context, ask func(context.Context, tenant.Scope, 
 		return err
 	}
 	defer leave()
-	ctx := c.Request.Context()
+	ctx, watch, stop := untilRefused(c)
+	defer stop()
 	find, planned := h.namedCollection(c)
 	defer planned()
-	done, err := ask(ctx, scope(c), find, rawBody(c))
+	done, err := ask(ctx, scope(c), func(named string, stream bool) (string, error) {
+		if stream {
+			watch()
+		}
+		return find(named)
+	}, rawBody(c))
 	if refused, ok := errors.AsType[*chat.Refused](err); ok {
 		// A refusal of the endpoint is passed on unchanged.
 		c.Data(refused.Status, valueOr(wire.Optional(refused.ContentType), mediaJSON), refused.Body)
 		return nil
 	}
 	if err != nil {
-		return err
+		return refusal(ctx, err)
 	}
 	defer done.Close()
 	setRevision(c, done.Revision)
@@ -70,19 +75,21 @@ func (h *core) complete(c *gin.Context, ask func(context.Context, tenant.Scope, 
 	defer out.end()
 	c.Header("Content-Type", done.ContentType)
 	c.Status(http.StatusOK)
-	if err := done.Pass(out, out.control.Flush); err != nil {
-		if !c.Writer.Written() {
-			return err
-		}
-		f := normalize(err)
-		c.Set(keyCode, string(f.Code))
-		h.log.WarnContext(ctx, "a completion broke off", slog.String("request_id", requestID(c)), slog.Any("error", err))
-		if raw, err := json.Marshal(newOpenAIError(f, statuses[f.Code])); err == nil {
-			_ = out.write("%s", done.Broken(raw)) // an error means that the client has left
-		}
+	err = done.Pass(out, out.control.Flush)
+	if done.Remember(ctx); err == nil {
+		err = out.refused // when the end of the answer was to be sent
+	}
+	if err == nil {
 		return nil
 	}
-	done.Remember(ctx)
+	if err = refusal(ctx, err); !c.Writer.Written() {
+		return err
+	}
+	h.log.WarnContext(ctx, "a completion broke off", slog.String("request_id", requestID(c)), slog.Any("error", err))
+	f := out.failed(err)
+	if raw, err := json.Marshal(newOpenAIError(f, statuses[f.Code])); err == nil {
+		_ = out.write("%s", done.Broken(raw)) // an error means that the client has left
+	}
 	return nil
 }
 
@@ -92,7 +99,7 @@ const headerExternal = "Slipbox-External"
 // namedCollection returns what finds the collection of a request in one of OpenAI's forms: the headers name it, or
 // else the name of the model does. A name has no =, so that one with it is the ids of an application. done is called when nothing more
 // is written.
-func (h *core) namedCollection(c *gin.Context) (find chat.Find, done func()) {
+func (h *core) namedCollection(c *gin.Context) (find func(named string) (string, error), done func()) {
 	end := func() {}
 	return func(named string) (string, error) {
 		ref, ids, policy := c.GetHeader("Slipbox-Collection"), c.GetHeader(headerExternal), c.GetHeader(headerCreate)
@@ -167,12 +174,6 @@ type buffer struct{ bytes []byte }
 func (b *buffer) Write(p []byte) (int, error) {
 	b.bytes = append(b.bytes, p...)
 	return len(p), nil
-}
-
-// Write sends a part of a finished stream, with the same time limit as an event.
-func (e *eventStream) Write(p []byte) (int, error) {
-	_ = e.control.SetWriteDeadline(time.Now().Add(streamWrite))
-	return e.c.Writer.Write(p)
 }
 
 // listModels lists the names that a chat may select, in OpenAI's form.

@@ -44,7 +44,7 @@ func (h *core) exportCollection(c *gin.Context, v memory.View) error {
 	c.Header("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": v.Collection.Name + ending}))
 	c.Status(http.StatusOK)
 	ctx := c.Request.Context()
-	out := bufio.NewWriterSize(&patientWriter{c.Writer, http.NewResponseController(c.Writer)}, 64<<10)
+	out := bufio.NewWriterSize(&patientWriter{c.Writer, http.NewResponseController(c.Writer), stillAccepted(c)}, 64<<10)
 	if media == mediaMarkdown {
 		_, _ = fmt.Fprintf(out, "# %s\n", oneLine(titleOf(&v.Collection))) // out remembers an error
 	}
@@ -61,15 +61,19 @@ func (h *core) exportCollection(c *gin.Context, v memory.View) error {
 	panic(http.ErrAbortHandler) // the client must not take a part for the whole
 }
 
-// patientWriter allows each part of an answer its own time.
+// patientWriter allows each part of an answer its own time. The credential must still be accepted before each.
 type patientWriter struct {
 	io.Writer
 
 	control *http.ResponseController
+	check   func() error
 }
 
 // Write implements io.Writer.
 func (w *patientWriter) Write(p []byte) (int, error) {
+	if err := w.check(); err != nil {
+		return 0, err
+	}
 	_ = w.control.SetWriteDeadline(time.Now().Add(streamWrite))
 	return w.Writer.Write(p)
 }

@@ -1,14 +1,20 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/slipboxhq/slipbox/internal/api"
 	"github.com/slipboxhq/slipbox/internal/api/contracttest"
 	"github.com/slipboxhq/slipbox/internal/apptest"
+	"github.com/slipboxhq/slipbox/internal/auth"
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
@@ -221,5 +227,47 @@ func TestEachFieldComesBack(t *testing.T) {
 	}
 	if p := b.Call(t, "one", "GET", "/v1/collections/again/notes/"+id, "").Want(http.StatusOK); p.Text("provenance.agent") != "scout" {
 		t.Errorf("provenance: %s", p.Body)
+	}
+}
+
+// refusing accepts a credential some times, and says then that it was revoked.
+type refusing struct {
+	*apptest.System
+	left atomic.Int32
+}
+
+func (r *refusing) Authenticate(ctx context.Context, credential string) (auth.Principal, error) {
+	if r.left.Add(-1) < 0 {
+		return auth.Principal{}, fault.New(fault.Unauthenticated, "the key is revoked")
+	}
+	return r.System.Authenticate(ctx, credential)
+}
+
+// What is sent part by part breaks off when the key is revoked meanwhile.
+func TestLongAnswersEndWithTheKey(t *testing.T) {
+	t.Parallel()
+	r := &refusing{}
+	b := apptest.New(t, func(b *apptest.System, d *api.Deps, _ *api.Config) { r.System, d.Auth = b, r })
+	r.left.Store(1000)
+	c := b.Collection(t, "one", "space")
+	var lines strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&lines, "{\"content\":\"Number %d.\"}\n", i)
+	}
+	job := b.Call(t, "one", "POST", c+"/import", lines.String()).Want(http.StatusAccepted).Text("job.id")
+	for _, path := range []string{c + "/export", "/v1/jobs/" + job + "/results"} {
+		for accepted, whole := range map[int32]bool{2: false, 1000: true} {
+			r.left.Store(accepted)
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+			request.Header.Set("Authorization", "Bearer one")
+			w := httptest.NewRecorder()
+			func() {
+				defer func() { _ = recover() }() // how an answer is cut
+				b.ServeHTTP(w, request)
+			}()
+			if n := strings.Count(w.Body.String(), "\n"); w.Code != http.StatusOK || n == 0 || (n >= 2000) != whole {
+				t.Errorf("%s, accepted %d times: %d with %d lines", path, accepted, w.Code, n)
+			}
+		}
 	}
 }

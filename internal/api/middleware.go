@@ -244,12 +244,20 @@ func (s *Server) verifier(c *gin.Context) auth.Verifier {
 	}
 }
 
-// stillAccepted returns why the credential of a request is refused by now, such as because its key was revoked.
-func stillAccepted(c *gin.Context) error {
-	if check, ok := c.Value(keyCredential).(func(context.Context) error); ok {
-		return check(c.Request.Context())
+// stillAccepted returns what looks at the credential of a request again: its error is why it is refused by now, such as because its
+// key was revoked. A store that cannot be asked refuses nothing.
+func stillAccepted(c *gin.Context) func() error {
+	check, ok := c.Value(keyCredential).(func(context.Context) error)
+	if !ok {
+		return func() error { return nil } // a tool's request, which ends with the one that it is part of
 	}
-	return nil // a tool's request, which ends with the one that it is part of
+	ctx := c.Request.Context()
+	return func() error {
+		if err := check(ctx); fault.Is(err, fault.Unauthenticated) {
+			return err
+		}
+		return nil
+	}
 }
 
 // warnOfProxy writes one line when a proxy that is not trusted names the client: all clients behind it count as one

@@ -144,8 +144,8 @@ func (h *core) chatsAsRun(c *gin.Context, ref string, body *wire.ChatRequest) (b
 }
 
 // chatRun answers a message by a run. As a stream, it sends what the agent says when it says it.
-func (h *core) chatRun(c *gin.Context, ref, message string, stream bool) error {
-	ctx, s := c.Request.Context(), scope(c)
+func (h *core) chatRun(ctx context.Context, c *gin.Context, ref, message string, stream bool) error {
+	s := scope(c)
 	w, err := h.Agent.Post(ctx, s, ref, agent.NewEvent{Content: message}, conditions(c))
 	if err != nil {
 		return err
@@ -175,13 +175,10 @@ func (h *core) chatRun(c *gin.Context, ref, message string, stream bool) error {
 		defer out.end()
 	}
 	if err != nil {
-		if !c.Writer.Written() {
+		if err = refusal(ctx, err); out == nil {
 			return err
 		}
-		f := normalize(err)
-		c.Set(keyCode, string(f.Code))
-		_ = out.event("error", newProblem(f, requestID(c))) // an error means that the client has left
-		return nil
+		return out.fail(err)
 	}
 	answer := wire.ChatAnswer{
 		Reply: run.Reply, Citations: []wire.Citation{}, Tokens: int(run.Prompt), Remembered: true, Run: &run.ID,
@@ -191,7 +188,11 @@ func (h *core) chatRun(c *gin.Context, ref, message string, stream bool) error {
 		answer.Offline = new(true)
 	}
 	if out != nil {
-		return out.event("done", answer)
+		err = out.event("done", answer)
+		if out.refused != nil {
+			return out.fail(out.refused)
+		}
+		return err
 	}
 	return reply(c, http.StatusOK, answer)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
 )
@@ -47,10 +48,45 @@ func (h *core) stream(c *gin.Context, send func(context.Context, *eventStream) e
 	c.Status(http.StatusOK)
 	c.Writer.Flush() // a client knows that it is connected, however long the first event takes
 	if err := send(ctx, out); err != nil && ctx.Err() == nil {
-		// The status is sent already, so the error can only be logged.
+		// The status is sent already. A client that is accepted opens the stream again.
 		h.log.WarnContext(ctx, "event stream ended early", slog.String("request_id", requestID(c)), slog.Any("error", err))
+		if out.refused != nil {
+			return out.fail(out.refused)
+		}
 	}
 	return nil
+}
+
+// untilRefused returns a context that also ends, with the refusal as its cause, when the credential of the request is refused. It is
+// looked at from watch on. stop must be called.
+func untilRefused(c *gin.Context) (ctx context.Context, watch, stop func()) {
+	ctx, end := context.WithCancelCause(c.Request.Context())
+	check := stillAccepted(c)
+	watch = func() {
+		go func() {
+			alive := time.NewTicker(streamAlive)
+			defer alive.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-alive.C:
+				}
+				if err := check(); err != nil {
+					end(err)
+				}
+			}
+		}()
+	}
+	return ctx, watch, func() { end(nil) }
+}
+
+// refusal returns why the credential was refused, if a context of untilRefused ended for that, and else err.
+func refusal(ctx context.Context, err error) error {
+	if refused, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok {
+		return refused
+	}
+	return err
 }
 
 // follow sends the job at each change until it has ended or ctx ends.
@@ -64,7 +100,7 @@ func (h *core) follow(ctx context.Context, s tenant.Scope, id uuid.UUID, out *ev
 
 // relay runs watch beside a stream until it ends. What watch sends runs in the goroutine of the stream, and so does say: first,
 // whenever the channel that it returned is closed, and before what watch sends. A nil say is not called. Between, the connection is
-// kept alive. The credential must still be accepted before anything of watch is sent, and each time that the connection is kept alive.
+// kept alive.
 func relay(ctx context.Context, out *eventStream, watch func(ctx context.Context, send func(func() error) error) error, say func() (<-chan struct{}, error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -95,14 +131,12 @@ func relay(ctx context.Context, out *eventStream, watch func(ctx context.Context
 		}
 		select {
 		case fn := <-sent:
-			if err = errors.Join(stillAccepted(out.c), speak()); err == nil {
+			if err = speak(); err == nil {
 				err = fn()
 			}
 		case <-spoken:
 		case <-alive.C:
-			if err = stillAccepted(out.c); err == nil {
-				err = out.write(": alive\n\n")
-			}
+			err = out.write(": alive\n\n")
 		case err := <-watched:
 			return err
 		}
@@ -112,10 +146,46 @@ func relay(ctx context.Context, out *eventStream, watch func(ctx context.Context
 	}
 }
 
-// eventStream writes server-sent events (WHATWG HTML §9.2) as they occur.
+// eventStream writes server-sent events (WHATWG HTML §9.2) as they occur. The credential must still be accepted before each.
 type eventStream struct {
 	c       *gin.Context
 	control *http.ResponseController
+	check   func() error // see stillAccepted
+	refused error        // what it returned
+}
+
+// newEventStream starts a response of server-sent events. Its header is sent with the first event.
+func newEventStream(c *gin.Context) *eventStream {
+	c.Header("Content-Type", mediaSSE)
+	c.Header("X-Accel-Buffering", "no")
+	return &eventStream{c: c, control: http.NewResponseController(c.Writer), check: stillAccepted(c)}
+}
+
+// end clears the deadline of the last event, since the connection may serve another request. It
+// does nothing if no event was sent.
+func (e *eventStream) end() {
+	_ = e.control.SetWriteDeadline(time.Time{})
+	if !e.c.Writer.Written() {
+		e.c.Writer.Header().Del("Content-Type")
+		e.c.Writer.Header().Del("X-Accel-Buffering")
+	}
+}
+
+// fail sends an error as the last event, if the status is sent already, and else returns it.
+func (e *eventStream) fail(err error) error {
+	if !e.c.Writer.Written() {
+		return err
+	}
+	_ = e.event("error", newProblem(e.failed(err), requestID(e.c))) // an error means that the client has left
+	return nil
+}
+
+// failed returns an error as the last event has it, which the client gets whether it is accepted or not.
+func (e *eventStream) failed(err error) *fault.Error {
+	f := normalize(err)
+	e.c.Set(keyCode, string(f.Code))
+	e.check = func() error { return nil }
+	return f
 }
 
 // event sends one event as JSON.
@@ -137,11 +207,19 @@ func (e *eventStream) eventAs(id int64, name string, v any) error {
 }
 
 func (e *eventStream) write(format string, args ...any) error {
-	// The server's write deadline is for whole responses. A writer without deadlines returns an
-	// error, which does not matter.
-	_ = e.control.SetWriteDeadline(time.Now().Add(streamWrite))
-	if _, err := fmt.Fprintf(e.c.Writer, format, args...); err != nil {
+	if _, err := fmt.Fprintf(e, format, args...); err != nil {
 		return err
 	}
 	return e.control.Flush()
+}
+
+// Write sends a part of an event.
+func (e *eventStream) Write(p []byte) (int, error) {
+	if e.refused = e.check(); e.refused != nil {
+		return 0, e.refused
+	}
+	// The server's write deadline is for whole responses. A writer without deadlines returns an
+	// error, which does not matter.
+	_ = e.control.SetWriteDeadline(time.Now().Add(streamWrite))
+	return e.c.Writer.Write(p)
 }

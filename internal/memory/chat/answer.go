@@ -132,8 +132,8 @@ func (s *Service) Answer(ctx context.Context, scope tenant.Scope, ref string, q 
 	}, nil
 }
 
-// left reports whether the caller has left: nobody reads the status of the request.
-func left(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
+// left reports whether the caller has left: nobody reads the status of the request. One that ends a context for another cause is there.
+func left(ctx context.Context) bool { return errors.Is(context.Cause(ctx), context.Canceled) }
 
 // readAnswer sends a request and reads the whole answer.
 func (s *Service) readAnswer(ctx context.Context, scope tenant.Scope, model Model, collection uuid.UUID, r *body, delta func(string) error) (*transcript, error) {

@@ -29,7 +29,7 @@ import (
 
 // in names the collection of a request, unless the model's name does.
 func in(ref string) chat.Find {
-	return func(named string) (string, error) { return cmp.Or(ref, named), nil }
+	return func(named string, _ bool) (string, error) { return cmp.Or(ref, named), nil }
 }
 
 // fake is a scripted memory and model that records its calls.

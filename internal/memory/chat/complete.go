@@ -58,8 +58,9 @@ func (s *Service) Complete(ctx context.Context, scope tenant.Scope, find Find, r
 	return s.complete(ctx, scope, find, b, nil)
 }
 
-// Find returns the reference of the collection of a request, from what the model's name says of it.
-type Find func(named string) (ref string, err error)
+// Find returns the reference of the collection of a request, from what the model's name says of it. It is called once, before anything
+// is read, with whether a stream is asked for.
+type Find func(named string, stream bool) (ref string, err error)
 
 // SplitModel splits the name of a model in a request into that of the model and that of the collection, at the @ between them. Names
 // of models may have one (of a version), and so may ids of an application (an address of e-mail): the ids begin at the first
@@ -104,7 +105,7 @@ func (s *Service) complete(ctx context.Context, scope tenant.Scope, find Find, b
 		return nil, err
 	}
 	name, named := SplitModel(b.model)
-	ref, err := find(named)
+	ref, err := find(named, b.stream)
 	if err != nil {
 		return nil, nameMissing(err, named)
 	}

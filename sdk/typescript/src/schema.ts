@@ -434,7 +434,8 @@ export interface paths {
          *
          *     With `Accept: text/event-stream` the answer is a stream of events named `change`, whose data is a `Change` and whose
          *     id is its revision: those that are there, then each new one. `Last-Event-ID` takes the place of `after`, so that a stream that
-         *     was cut is continued without a gap. It ends when the collection is deleted or the credential is no longer accepted.
+         *     was cut is continued without a gap. It ends when the collection is deleted, and with an `error` event (`Problem`) when the
+         *     credential is no longer accepted.
          */
         get: operations["listChanges"];
         put?: never;
@@ -1901,7 +1902,8 @@ export interface paths {
          *     and one at each change, until the run has ended or waits. If its event has `stream: true`, what the agent says comes between them
          *     while the model says it: events `delta` with the next piece (`RunDelta`). A `restart` (`RunRestart`) says that the pieces of a
          *     step so far do not count, because the model has failed, is asked again, or thinks and calls other tools. What counts is
-         *     the `reply` of the last `run`; pieces may be missing when processes lose touch.
+         *     the `reply` of the last `run`; pieces may be missing when processes lose touch. An `error` (`Problem`) says that the credential
+         *     is no longer accepted.
          */
         get: operations["getRun"];
         put?: never;
@@ -2017,7 +2019,8 @@ export interface paths {
          *     With `stream` the answer is a stream of server-sent events: `delta` with a piece of
          *     the reply (`ChatDelta`), then one `done` with a `ChatAnswer`. An error within the
          *     stream is an `error` event with a `Problem`; an error before the first piece is a
-         *     problem document as elsewhere. A reply that breaks off is not stored.
+         *     problem document as elsewhere. A reply that breaks off is not stored. A stream ends with such an
+         *     error when its credential is no longer accepted.
          *
          *     What the user said is stored also when the client leaves before the end of the answer, or the
          *     reply breaks off; only a request that is answered with an error stores nothing. The same
@@ -2048,7 +2051,8 @@ export interface paths {
          *     `<slipbox-memory>` marks. Everything else is sent to the model unchanged, including
          *     tools and their calls, and the answer is returned unchanged. Only the policy `layered` bounds
          *     the turns that the model reads: the newest `recent_messages`. With `stream` it is a
-         *     stream of server-sent events that ends with `[DONE]`.
+         *     stream of server-sent events that ends with `[DONE]`, or with an error if it breaks off or the
+         *     credential is no longer accepted.
          *
          *     The collection is named by the header `Slipbox-Collection`, or in `model` after an
          *     `@`, as in `slipbox@my-collection`. The ids of an application name it in the header
@@ -2563,7 +2567,7 @@ export interface paths {
         /**
          * Follow a job
          * @description Server-sent events named `job` whose data is a `Job`: one at once, and one per change.
-         *     The stream ends when the job ends.
+         *     The stream ends when the job ends, and with an `error` event (`Problem`) when the credential is no longer accepted.
          */
         get: operations["streamJob"];
         put?: never;
