@@ -24,7 +24,7 @@ func openStore(ctx context.Context, cfg Settings, log *slog.Logger, tel *telemet
 		if err != nil {
 			return nil, storeChecks{}, err
 		}
-		if err := st.MeasureReads(tel.Meters()); err != nil {
+		if err := st.Measure(tel.Meters()); err != nil {
 			return nil, storeChecks{}, errors.Join(err, st.Close())
 		}
 		return st, storeChecks{ready: st.Ping, writes: st.CheckWrites}, nil

@@ -43,6 +43,7 @@ const (
 	Operation      = attribute.Key("slipbox.operation")       // of the store or of Redis
 	Reason         = attribute.Key("slipbox.reason")          // why Redis was not used
 	ReplicaOutcome = attribute.Key("slipbox.replica.outcome") // of a read of the past: served, behind or failed
+	VacuumOutcome  = attribute.Key("slipbox.vacuum.outcome")  // done or failed
 
 	CacheLevel = attribute.Key("slipbox.cache.level") // process or redis
 	CacheHit   = attribute.Key("slipbox.cache.hit")

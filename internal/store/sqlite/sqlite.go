@@ -24,6 +24,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/store"
+	"github.com/slipboxhq/slipbox/internal/telemetry"
 	"github.com/slipboxhq/slipbox/migrations"
 )
 
@@ -59,7 +60,7 @@ type Store struct {
 	store.Base
 
 	groups    groups
-	pages     atomic.Int64 // read by statements, see MeasureReads
+	pages     atomic.Int64 // read by statements, see Measure
 	path      string
 	busy      time.Duration
 	schema    store.Schema // at Open
@@ -221,15 +222,31 @@ func dsn(c Config, readOnly bool) string {
 	return strings.Replace(u.String(), "file:/", "file:///", 1)
 }
 
-// MeasureReads exports how many pages of the database statements have read. A plan that looks at all rows of a collection to
-// return one of them looks at all their pages, so the pages of a request must not grow with a collection.
-func (s *Store) MeasureReads(m metric.MeterProvider) error {
-	_, err := m.Meter("slipbox/store/sqlite").Int64ObservableCounter("slipbox.database.pages", metric.WithUnit("{page}"),
-		metric.WithDescription("Pages of the embedded database that statements read, cached or not."),
-		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(s.pages.Load())
-			return nil
-		}))
+// Measure exports how many pages of the database statements have read, and the vacuums. A plan that looks at all rows of a
+// collection to return one of them looks at all their pages, so the pages of a request must not grow with a collection.
+func (s *Store) Measure(p metric.MeterProvider) error {
+	m, errs := p.Meter("slipbox/store/sqlite"), [3]error{}
+	var pages, vacuums metric.Int64ObservableCounter
+	var unvacuumed metric.Int64ObservableGauge
+	pages, errs[0] = m.Int64ObservableCounter("slipbox.database.pages", metric.WithUnit("{page}"),
+		metric.WithDescription("Pages of the embedded database that statements read, cached or not."))
+	vacuums, errs[1] = m.Int64ObservableCounter("slipbox.database.vacuums", metric.WithUnit("{vacuum}"),
+		metric.WithDescription("Vacuums of the embedded database after erasures: done, or failed."))
+	unvacuumed, errs[2] = m.Int64ObservableGauge("slipbox.database.unvacuumed", metric.WithUnit("By"),
+		metric.WithDescription("Size of an embedded database whose pages may keep pieces of what was erased; 0 when they do not."))
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	_, err := m.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		o.ObserveInt64(pages, s.pages.Load())
+		for outcome, n := range map[string]*atomic.Int64{"done": &s.vacuums.done, "failed": &s.vacuums.failed} {
+			o.ObserveInt64(vacuums, n.Load(), metric.WithAttributes(telemetry.VacuumOutcome.String(outcome)))
+		}
+		if size, err := s.unvacuumed(ctx); err == nil {
+			o.ObserveInt64(unvacuumed, size)
+		}
+		return nil
+	}, pages, vacuums, unvacuumed)
 	return err
 }
 

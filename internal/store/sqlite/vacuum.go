@@ -50,6 +50,8 @@ type vacuums struct {
 
 	owed atomic.Bool // this process vacuums what is erased, at its end at the latest
 
+	done, failed atomic.Int64 // vacuums, see Measure
+
 	// While the writer's session is held.
 	copied uint32 // the number in the file at the last VACUUM whose result is not wholly in the file; 0: none
 	rest   atomic.Int64
@@ -105,24 +107,30 @@ func (q *session) sizeUsed(ctx context.Context) (int64, error) {
 }
 
 // Traces implements memory.Writer.
-func (s *Store) Traces(ctx context.Context) (out memory.Traces, err error) {
+func (s *Store) Traces(ctx context.Context) (memory.Traces, error) {
+	size, err := s.unvacuumed(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case size == 0:
+		return memory.TracesCleared, nil
+	case size < s.vacuums.below:
+		return memory.TracesPending, nil
+	default:
+		return memory.TracesVacuumNeeded, nil
+	}
+}
+
+// unvacuumed returns the size of what a vacuum writes, in bytes; 0: there are no traces.
+func (s *Store) unvacuumed(ctx context.Context) (size int64, err error) {
 	err = s.reading(ctx, uuid.Nil, func(ctx context.Context, q *session) error {
 		n, err := q.mark(ctx)
-		if err != nil {
-			return err
-		}
-		size, err := q.sizeUsed(ctx)
-		switch {
-		case n&1 == 1:
-			out = memory.TracesCleared
-		case size < s.vacuums.below:
-			out = memory.TracesPending
-		default:
-			out = memory.TracesVacuumNeeded
+		if err == nil && n&1 == 0 {
+			size, err = q.sizeUsed(ctx)
 		}
 		return err
 	})
-	return out, err
+	return size, err
 }
 
 // openVacuums has a file vacuumed in which an earlier process left traces. fresh is true when this one has made the file.
@@ -207,8 +215,12 @@ func (s *Store) vacuumErased(ctx context.Context, q *session) error {
 	if err != nil {
 		said = err.Error()
 	}
+	if err != nil && !errors.Is(err, errLarge) {
+		v.failed.Add(1)
+	}
 	switch {
 	case err == nil && before > 0:
+		v.done.Add(1)
 		s.log.InfoContext(ctx, "the file was vacuumed: nothing that was erased is left in gaps of its pages", "before_bytes", before, "bytes", after, "took", took)
 	case said != v.said && err != nil:
 		s.log.WarnContext(ctx, "gaps of the file's pages may keep pieces of what was erased until it is vacuumed", "error", err, "fix", "run `gateway vacuum`")

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/slipboxhq/slipbox/internal/app/command/commandtest"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -219,6 +221,8 @@ func TestVacuumOfALargeFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newGapped(t, filepath.Join(t.TempDir(), "x.db"), below)
+			reader := metric.NewManualReader()
+			must.Do(t, g.Measure(metric.NewMeterProvider(metric.WithReader(reader))))
 			g.wantTraces(t, memory.TracesVacuumNeeded, true)
 			for range 2 {
 				if err := g.vacuumNow(t); err == nil {
@@ -229,6 +233,9 @@ func TestVacuumOfALargeFile(t *testing.T) {
 				t.Errorf("%d lines in the log: %s", n, g.log)
 			}
 			g.wantTraces(t, memory.TracesVacuumNeeded, true)
+			if m := measured(t, reader); m["slipbox.database.vacuums failed"] != 0 || m["slipbox.database.unvacuumed"] < 4096 {
+				t.Error(m)
+			}
 			tool := must.Get(Open(t.Context(), Config{Path: g.path, NoMigrate: true}, Deps{}))(t)
 			before, after, err := tool.Vacuum(t.Context())
 			if err != nil || before == 0 || after == 0 {
@@ -246,6 +253,8 @@ func TestVacuumOfALargeFile(t *testing.T) {
 func TestVacuumOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	g := newGapped(t, filepath.Join(t.TempDir(), "x.db"), anyBytes)
+	reader := metric.NewManualReader()
+	must.Do(t, g.Measure(metric.NewMeterProvider(metric.WithReader(reader))))
 	free := g.vacuums.free
 	g.vacuums.free = func(string) int64 { return vacuumSpare }
 	for range 3 {
@@ -257,6 +266,9 @@ func TestVacuumOnAFullDisk(t *testing.T) {
 	if n := strings.Count(g.log.String(), "MiB free"); n != 1 {
 		t.Errorf("%d lines in the log: %s", n, g.log)
 	}
+	if m := measured(t, reader); m["slipbox.database.vacuums failed"] != 3 || m["slipbox.database.unvacuumed"] < 4096 {
+		t.Error(m)
+	}
 	g.vacuums.free = free
 	g.reserve.low.Store(true)
 	if err := g.vacuumNow(t); !fault.Is(err, fault.StorageFull) {
@@ -265,6 +277,34 @@ func TestVacuumOnAFullDisk(t *testing.T) {
 	g.reserve.low.Store(false)
 	must.Do(t, g.vacuumNow(t))
 	g.wantTraces(t, memory.TracesCleared, false)
+	if m := measured(t, reader); m["slipbox.database.vacuums failed"] != 4 || m["slipbox.database.vacuums done"] != 1 || m["slipbox.database.unvacuumed"] != 0 {
+		t.Error(m)
+	}
+}
+
+// measured returns the values of metrics, each by its name and the values of its attributes.
+func measured(t *testing.T, r *metric.ManualReader) map[string]int64 {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	must.Do(t, r.Collect(t.Context(), &all))
+	out := map[string]int64{}
+	for _, m := range all.ScopeMetrics[0].Metrics {
+		var points []metricdata.DataPoint[int64]
+		switch d := m.Data.(type) {
+		case metricdata.Gauge[int64]:
+			points = d.DataPoints
+		case metricdata.Sum[int64]:
+			points = d.DataPoints
+		}
+		for _, p := range points {
+			name := []string{m.Name}
+			for _, a := range p.Attributes.ToSlice() {
+				name = append(name, a.Value.AsString())
+			}
+			out[strings.Join(name, " ")] = p.Value
+		}
+	}
+	return out
 }
 
 // While a reader has an older state, what was copied is not yet in the file: it stays pending, and is not copied twice.
