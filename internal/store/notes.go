@@ -116,9 +116,14 @@ func (p *NotePage) Steps() bool {
 		(len(p.Kinds) == 0 || p.IsOfRareKind())
 }
 
-// Stretch is how many entries of an index a page that steps reads one after the other, before it steps from note to note: as many as it
-// has notes if each has one version, and some more. A step costs more than the next entry.
-func (p *NotePage) Stretch() int { return p.Limit + 16 }
+// Stretch is how many entries of an index a page that steps reads one after the other, before it steps from note to note: a step costs
+// as much as many entries. Of several layers the end of the stretch is looked for first, which costs more, the longer it is.
+func (p *NotePage) Stretch(layers int) int {
+	if layers > 1 {
+		return 4*p.Limit + 16
+	}
+	return 16*p.Limit + 16
+}
 
 // Begin is the id behind which a page in the order of ids begins.
 func (p *NotePage) Begin() uuid.UUID {

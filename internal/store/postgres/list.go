@@ -81,8 +81,9 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	}
 	columns, with := r.columns(), ""
 	steps := pg.Steps() && (len(pg.Kinds) == 0 || storable(string(pg.Kinds[0])))
-	if steps {
-		with = "WITH stretch AS MATERIALIZED (SELECT COALESCE(" + p.nextNote(layers, &pg, p.add(pg.Begin()), " OFFSET "+p.add(pg.Stretch())) + ", " + p.add(pg.End()) + ") AS id) "
+	stretch := pg.Stretch(len(layers))
+	if steps && len(layers) > 1 {
+		with = "WITH stretch AS MATERIALIZED (SELECT COALESCE(" + p.nextNote(layers, &pg, p.add(pg.Begin()), " OFFSET "+p.add(stretch)) + ", " + p.add(pg.End()) + ") AS id) "
 		columns += ", (SELECT stretch.id FROM stretch) AS ends"
 		common += " AND n.id " + map[bool]string{false: "<", true: ">"}[pg.Newest] + " (SELECT stretch.id FROM stretch)"
 	}
@@ -93,11 +94,20 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 		from = " FROM (SELECT DISTINCT unnest(" + p.hashes(session) + ") AS hash) k CROSS JOIN LATERAL (SELECT * FROM tenant_notes n"
 		page += ") n" + vector + page
 	}
-	branches := make([]string, len(layers))
-	for i, l := range layers {
-		branches[i] = "(SELECT " + columns + from + " WHERE n.tenant = $1 AND " + p.live("n", l) + " AND NOT n.deleted" + common + p.hiddenNotes(layers[:i]) + page + ")"
+	var text string
+	if steps && len(layers) == 1 {
+		// A stretch, and the entry behind it if the page lacks notes then.
+		entries := " FROM notes n WHERE n.tenant = $1 AND n.layer = " + p.add(layers[0].Collection) + common + " ORDER BY " + by
+		most, b := p.add(stretch), p.add(rev(layers[0].Bound))
+		text = "(SELECT " + columns + ", NULL::uuid FROM (SELECT n.*" + entries + " LIMIT " + most + ") n" + vector + " WHERE n.from_rev <= " + b + " AND n.to_rev > " + b + " AND NOT n.deleted" + page +
+			") UNION ALL (SELECT " + reader{}.columns() + ", n.id" + entries + " LIMIT 1 OFFSET " + most + ") LIMIT $2"
+	} else {
+		branches := make([]string, len(layers))
+		for i, l := range layers {
+			branches[i] = "(SELECT " + columns + from + " WHERE n.tenant = $1 AND " + p.live("n", l) + " AND NOT n.deleted" + common + p.hiddenNotes(layers[:i]) + page + ")"
+		}
+		text = strings.Join(branches, " UNION ALL ")
 	}
-	text := strings.Join(branches, " UNION ALL ")
 	if len(layers) > 1 {
 		text += " ORDER BY " + merged + " LIMIT $2"
 	}
@@ -109,13 +119,23 @@ func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []me
 	if !steps {
 		return read(ctx, q, text, p.args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows) })
 	}
-	end := pg.Begin() // of the stretch; where it has no note, it is not known
+	var end *uuid.UUID // of the stretch
 	out, err := read(ctx, q, with+text, p.args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows, &end) })
-	if err != nil || end == pg.End() || len(out) == pg.Limit {
+	n := len(out)
+	switch {
+	case err != nil || len(layers) == 1 && end == nil || len(layers) > 1 && n == pg.Limit:
 		return out, err
+	case len(layers) == 1: // the last is the entry behind the stretch
+		if out = out[:n-1]; n > 1 && out[n-2].ID == *end {
+			out = out[:n-2] // the stretch ends between its versions
+		}
+	case end == nil: // the stretch has no note
+		end = new(pg.Begin())
+	case *end == pg.End():
+		return out, nil
 	}
 	pg.Limit -= len(out)
-	text, args := stepText(tenantID, layers, &pg, end)
+	text, args := stepText(tenantID, layers, &pg, *end)
 	rest, err := read(ctx, q, text, args, func(rows store.Scanner) (store.NoteVersion, error) { return r.scan(rows) })
 	return append(out, rest...), err
 }

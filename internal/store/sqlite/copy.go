@@ -103,7 +103,7 @@ const copyChunk = 100
 
 // listVersions returns a page of the visible versions of notes, in the order of their ids.
 func (q *session) listVersions(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, after uuid.UUID, n int) ([]memory.Version, error) {
-	text, args := listText(tenantID, layers, &store.NotePage{After: after, Limit: n}, uuid.Nil, "n.id, n.layer, n.from_rev")
+	text, args := listText(tenantID, layers, &store.NotePage{After: after, Limit: n}, uuid.Nil, 0, "n.id, n.layer, n.from_rev")
 	return collect(ctx, q, text, args, func(rows store.Scanner) (v memory.Version, err error) {
 		err = rows.Scan(&v.Note, &v.Layer, &v.From)
 		return v, err

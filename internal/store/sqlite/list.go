@@ -19,16 +19,29 @@ func (q *session) DecidesFilter(e filter.Expr) bool { return compile(e).Exact }
 func (q *session) ListNotes(ctx context.Context, tenantID uuid.UUID, layers []memory.Layer, p store.NotePage) ([]store.NoteVersion, error) {
 	r := reader(p.NoteReader)
 	var end uuid.UUID // of the stretch; zero: it is all that is left
-	if p.Steps() {
-		text, args := nextNote(tenantID, layers, &p, "?", p.Stretch())
-		if _, err := q.get(ctx, "SELECT "+text, args, &end); err != nil {
+	steps, most := p.Steps(), 0
+	findEnd := func() error {
+		text, args := nextNote(tenantID, layers, &p, "?", p.Stretch(len(layers)))
+		_, err := q.get(ctx, "SELECT "+text, args, &end)
+		return err
+	}
+	if steps && len(layers) > 1 {
+		if err := findEnd(); err != nil {
 			return nil, err
 		}
+	} else if steps {
+		most = p.Stretch(1)
 	}
-	text, args := listText(tenantID, layers, &p, end, r.columns())
+	text, args := listText(tenantID, layers, &p, end, most, r.columns())
 	out, err := collect(ctx, q, text, args, r.scanner())
+	if err == nil && steps && len(layers) == 1 && len(out) < p.Limit {
+		err = findEnd()
+	}
 	if err != nil || end == uuid.Nil || len(out) == p.Limit {
 		return out, err
+	}
+	if n := len(out); n > 0 && out[n-1].ID == end {
+		out = out[:n-1] // the stretch ends between its versions
 	}
 	p.After, p.Limit = end, p.Limit-len(out)
 	text, args = stepText(tenantID, layers, &p)
@@ -92,8 +105,8 @@ func stepText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage) (str
 
 // listText is the statement of a page: one ordered, limited branch per layer, so that a page costs
 // the same however long the log is. Of several layers the branches find the rows, and only those of the page are read. It ends before the
-// note with the id end; zero: with its limit.
-func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, end uuid.UUID, columns string) (string, []any) {
+// note with the id end, or after most entries of one layer; zero: with its limit.
+func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, end uuid.UUID, most int, columns string) (string, []any) {
 	r := reader(p.NoteReader)
 	order, beyond := "ASC", ">"
 	if p.Newest {
@@ -215,6 +228,12 @@ func listText(tenantID uuid.UUID, layers []memory.Layer, p *store.NotePage, end 
 		args = append(args, commonArgs...)
 		args = append(args, hiddenArgs...)
 		args = append(args, limit(p.Limit))
+	}
+	if most > 0 {
+		args = append(append([]any{tenantID, layers[0].Collection}, commonArgs...), most)
+		args = append(append(args, joinArgs...), layers[0].Bound, layers[0].Bound, limit(p.Limit))
+		return "SELECT " + columns + " FROM (SELECT n.rowid AS row FROM notes n" + index + " WHERE n.tenant = ? AND n.layer = ?" + common.String() + " ORDER BY " + by +
+			" LIMIT +?) page CROSS JOIN notes n ON n.rowid = page.row" + join + " WHERE " + live + " AND n.deleted = 0 LIMIT +?", args
 	}
 	if len(layers) == 1 {
 		branch(0, columns, join, joinArgs)
