@@ -34,7 +34,7 @@ func Budgets() map[string]int {
 		"internal/memory/policy/memgpt/agent/tools": 290,
 		"internal/memory/policy/memgpt/letta":       1950,
 		"internal/memory/policy/memoryos":           3909,
-		"internal/memory/policy/memoryos/tiers":     550,
+		"internal/memory/policy/memoryos/tiers":     465,
 		"internal/memory/policy/layered":            3425,
 		"internal/memory/policy/layered/layers":     350,
 		"internal/memory/policy/memorybank":         1400,
