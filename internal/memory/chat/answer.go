@@ -276,5 +276,6 @@ func newRequest(turns []Turn, most int, known string, stream bool) (*body, error
 		return nil, err
 	}
 	b.keepLast(most)
-	return b, b.inject(known)
+	err = b.inject(known)
+	return b, err
 }
