@@ -67,6 +67,8 @@ func TestTokenRefusals(t *testing.T) {
 		"unknown scope":         {key, `{"scopes":["everything"]}`, fault.Invalid, "scopes.0"},
 		"more than an hour":     {key, `{"ttl_seconds":3601}`, fault.Invalid, "ttl_seconds"},
 		"no time at all":        {key, `{"ttl_seconds":0}`, fault.Invalid, "ttl_seconds"},
+		"a negative time":       {key, `{"ttl_seconds":-3600}`, fault.Invalid, "ttl_seconds"},
+		"another agent's id":    {bound, `{"agent":"` + uuid.NewString() + `"}`, fault.Forbidden, ""},
 		"unknown field":         {key, `{"tenant":"other"}`, fault.Invalid, "tenant"},
 		"malformed":             {key, `{`, fault.Malformed, ""},
 		"agent that is a path":  {key, `{"agent":"../x"}`, fault.Invalid, "agent"},

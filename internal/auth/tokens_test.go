@@ -102,41 +102,6 @@ func TestExchangeNarrowsAgent(t *testing.T) {
 	b.wantRefused(t, tok.AccessToken)
 }
 
-func TestExchangeRefuses(t *testing.T) {
-	t.Parallel()
-	b := newFixture(t)
-	ctx := t.Context()
-	whole := b.principal(t, b.key(t, NewKey{Scopes: []string{"notes:read"}}).Text)
-	alice := b.principal(t, b.key(t, NewKey{Agent: "alice"}).Text)
-	b.key(t, NewKey{Agent: "bob"})
-	tok := b.principal(t, b.token(t, b.key(t, NewKey{}).Text, TokenRequest{}).AccessToken)
-	for name, c := range map[string]struct {
-		p    Principal
-		r    TokenRequest
-		code fault.Code
-	}{
-		"zero principal":   {Principal{}, TokenRequest{}, fault.Unauthenticated},
-		"by a token":       {tok, TokenRequest{}, fault.Forbidden},
-		"more rights":      {whole, TokenRequest{Scopes: []string{"notes:read", "notes:write"}}, fault.Forbidden},
-		"operator":         {whole, TokenRequest{Scopes: []string{"operator"}}, fault.Forbidden},
-		"unknown scope":    {whole, TokenRequest{Scopes: []string{"all"}}, fault.Invalid},
-		"no scopes":        {whole, TokenRequest{Scopes: []string{}}, fault.Invalid},
-		"over an hour":     {whole, TokenRequest{TTL: time.Hour + 1}, fault.Invalid},
-		"under a second":   {whole, TokenRequest{TTL: time.Millisecond}, fault.Invalid},
-		"negative":         {whole, TokenRequest{TTL: -time.Hour}, fault.Invalid},
-		"another agent":    {alice, TokenRequest{Agent: "bob"}, fault.Forbidden},
-		"new agent":        {alice, TokenRequest{Agent: "carol"}, fault.Forbidden},
-		"another's id":     {alice, TokenRequest{Agent: uuid.NewString()}, fault.Forbidden},
-		"bad agent":        {whole, TokenRequest{Agent: "Bob Smith"}, fault.Invalid},
-		"unknown agent id": {whole, TokenRequest{Agent: uuid.NewString()}, fault.Invalid},
-	} {
-		got, err := b.Tokens.Exchange(ctx, c.p, c.r)
-		if !fault.Is(err, c.code) || got.AccessToken != "" {
-			t.Errorf("%s: token %q, error %v, want %s", name, got.AccessToken, err, c.code)
-		}
-	}
-}
-
 func TestRefuseExpiredToken(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
