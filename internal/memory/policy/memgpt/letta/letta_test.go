@@ -66,45 +66,6 @@ func message(role, text, at string) string {
 	return fmt.Sprintf(`{"id":"message-0","role":%q,"content":[{"type":"text","text":%q}],"created_at":%q}`, role, text, at)
 }
 
-// Files that cannot be imported are refused with the place that is wrong, before anything is written.
-func TestParseRefuses(t *testing.T) {
-	t.Parallel()
-	whole := `{"agents":[{"id":"agent-0","name":"Ada","messages":[` + message("user", "Hello", "2025-01-01T00:00:00Z") + `]}],"blocks":[],"tools":[]}`
-	for name, c := range map[string]struct {
-		file  string
-		code  fault.Code
-		field string
-	}{
-		"cut off":          {whole[:len(whole)/2], fault.Malformed, ""},
-		"more after it":    {whole + "{}", fault.Malformed, ""},
-		"nothing":          {"", fault.Malformed, ""},
-		"a list":           {"[]", fault.Invalid, ""},
-		"null":             {"null", fault.Invalid, ""},
-		"another format":   {`{"history":{}}`, fault.Invalid, ""},
-		"no agent":         {`{"agents":[]}`, fault.Invalid, "agents"},
-		"agents as text":   {`{"agents":"Ada"}`, fault.Invalid, "agents"},
-		"an agent as text": {`{"agents":["Ada"]}`, fault.Invalid, "agents.0"},
-		"several agents":   {`{"agents":[{"id":"agent-0"},{"id":"agent-1"}]}`, fault.Invalid, "agent"},
-		"a name as number": {`{"agents":[{"id":"agent-0","name":7}]}`, fault.Invalid, "agents.0.name"},
-		"no such block":    {`{"agents":[{"id":"agent-0","block_ids":["block-9"]}]}`, fault.Invalid, "agents.0.block_ids.0"},
-		"no such tool":     {`{"agents":[{"id":"agent-0","tool_ids":["tool-9"]}]}`, fault.Invalid, "agents.0.tool_ids.0"},
-		"a limit as text":  {`{"agents":[{"id":"agent-0"}],"blocks":[{"id":"block-0","label":"human","limit":"x"}]}`, fault.Invalid, "blocks.limit"},
-		"a later version":  {`{"agents":[{"id":"agent-0","metadata":{"slipbox":{"version":2}}}]}`, fault.Invalid, "agents.0.metadata.slipbox.version"},
-		"no version":       {`{"agents":[{"id":"agent-0","metadata":{"slipbox":{}}}]}`, fault.Invalid, "agents.0.metadata.slipbox.version"},
-		"an old index":     {`{"core_memory":[],"messages":[],"in_context_message_indices":[0]}`, fault.Invalid, "in_context_message_indices.0"},
-		"an old block":     {`{"core_memory":[{"label":7}]}`, fault.Invalid, "core_memory.label"},
-	} {
-		_, err := parse([]byte(c.file), "", &left{})
-		var field string
-		if f, ok := err.(*fault.Error); ok && len(f.Fields) > 0 { //nolint:errorlint // parse wraps nothing
-			field = f.Fields[0].Field
-		}
-		if !fault.Is(err, c.code) || field != c.field {
-			t.Errorf("%s: %v, field %q", name, err, field)
-		}
-	}
-}
-
 // read reads the messages of a file with one agent.
 func read(t *testing.T, agent string) (*reader, error) {
 	t.Helper()
