@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipboxhq/slipbox/internal/apptest"
 	"github.com/slipboxhq/slipbox/internal/fault"
@@ -157,10 +158,12 @@ func TestAsOf(t *testing.T) {
 	id := b.Call(t, "one", "POST", c+"/notes", `{"content":"first ferry","infer":false}`).Text("note.id")
 	b.Call(t, "one", "POST", c+"/snapshots", `{"name":"before"}`).Want(http.StatusCreated)
 	at := int(b.Call(t, "one", "GET", c+"/notes/"+id, "").Number("revision"))
+	b.Pass(time.Hour)
 	b.Call(t, "one", "PATCH", c+"/notes/"+id, `{"content":"second ferry"}`).Want(http.StatusOK)
 	b.Call(t, "one", "POST", c+"/notes", `{"content":"later ferry","infer":false}`).Want(http.StatusCreated)
 	for asOf, want := range map[string]string{
-		fmt.Sprint(at): "first ferry", "before": "first ferry", "2099-01-01T00:00:00Z": "second ferry", "2099-01-01T02:00:00+02:00": "second ferry",
+		fmt.Sprint(at): "first ferry", "before": "first ferry", b.Now().Add(-time.Minute).Format(time.RFC3339): "first ferry",
+		"2099-01-01T00:00:00Z": "second ferry", "2099-01-01T02:00:00+02:00": "second ferry",
 	} {
 		q := "?as_of=" + url.QueryEscape(asOf)
 		if got := b.Call(t, "reader", "GET", c+"/notes/"+id+q, "").Want(http.StatusOK); got.Text("content") != want {
@@ -241,6 +244,9 @@ func TestForksRefused(t *testing.T) {
 			b.Call(t, "one", x.method, c+x.path, x.body).Refused(x.status, x.code, x.field)
 		})
 	}
+	for _, name := range []string{"", "a/b", "a\nb", "-x", strings.Repeat("a", 101)} {
+		b.Call(t, "one", "POST", c+"/snapshots", apptest.Object(t, "name", name)).Refused(422, fault.Invalid, "name")
+	}
 }
 
 // An erasure in a fork names those to which merges took the note: the base, and forks beside it, also by way of another one.
@@ -256,12 +262,7 @@ func TestErasureNamesWhereANoteStays(t *testing.T) {
 	b.Call(t, "one", "POST", "/v1/collections/g/merge", `{"from":"f"}`).Want(http.StatusOK)
 	b.Call(t, "one", "POST", "/v1/collections/h/merge", `{"from":"g"}`).Want(http.StatusOK)
 	names := func(got apptest.Response) string {
-		var out []string
-		for i := range got.Length("kept") {
-			out = append(out, got.Text(fmt.Sprintf("kept.%d.name", i)))
-		}
-		slices.Sort(out)
-		return strings.Join(out, " ")
+		return strings.Join(slices.Sorted(slices.Values(got.Texts("kept.*.name"))), " ")
 	}
 	if got := names(b.Call(t, "one", "DELETE", "/v1/collections/f/notes/"+id+"?erase=true", "").Want(http.StatusOK)); got != "g h" {
 		t.Errorf("kept in %q", got)

@@ -737,33 +737,6 @@ func TestMergeAfterRollbackOfBase(t *testing.T) {
 	l.want("the fork follows", strings.Join(l.contents("f"), "|"), "ONE|two|three")
 }
 
-func TestSnapshotsAndTimes(t *testing.T) {
-	t.Parallel()
-	l, one, _, _ := family(t)
-	ctx := t.Context()
-	made := must.Get(l.clones.Snapshot(ctx, l.all, "base", "before the trip", nil))(t)
-	for _, name := range []string{"", "7", "2026-01-01T00:00:00Z", "a/b", "a\nb", strings.Repeat("a", 101), "-x"} {
-		_, err := l.clones.Snapshot(ctx, l.all, "base", name, nil)
-		l.is(err, fault.Invalid)
-	}
-	l.now = l.now.Add(time.Hour)
-	l.patch("base", one, notes.NotePatch{Content: new("ONE")})
-	for _, at := range []string{"before the trip", "3", l.now.Add(-time.Minute).Format(time.RFC3339)} {
-		r := must.Get(l.clones.RevisionOf(ctx, l.all, "base", "as_of", at))(t)
-		if r == nil || *r != made.Revision {
-			t.Errorf("%s is revision %v, want %d", at, r, made.Revision)
-		}
-	}
-	_, err := l.clones.RevisionOf(ctx, l.all, "base", "as_of", "no such name")
-	l.is(err, fault.Invalid)
-	list := must.Get(l.clones.Snapshots(ctx, l.all, "base"))(t)
-	must.Do(t, l.clones.DeleteSnapshot(ctx, l.all, "base", "before the trip"))
-	l.is(l.clones.DeleteSnapshot(ctx, l.all, "base", "before the trip"), fault.NotFound)
-	if len(list) != 1 || list[0].Name != "before the trip" {
-		t.Errorf("snapshots: %+v", list)
-	}
-}
-
 // What is promoted names its agent: a new note and a changed field, also by way of another fork. A person's
 // change after that is the person's, and a rollback returns to what was there.
 func TestPromotedNotesNameTheirAgent(t *testing.T) {
