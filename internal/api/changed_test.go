@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -12,12 +11,7 @@ import (
 // keptOf returns the contents of the notes of a kind.
 func keptOf(t *testing.T, b *apptest.System, c, kind string) []string {
 	t.Helper()
-	got := b.Call(t, "reader", "GET", c+"/notes?kind="+kind+"&limit=100", "").Want(http.StatusOK)
-	var out []string
-	for i := range got.Length("items") {
-		out = append(out, got.Text(fmt.Sprintf("items.%d.content", i)))
-	}
-	return out
+	return b.Call(t, "reader", "GET", c+"/notes?kind="+kind+"&limit=100", "").Want(http.StatusOK).Texts("items.*.content")
 }
 
 // Without a model what was said stays, in the words and with the date of who said it, and an answer follows its

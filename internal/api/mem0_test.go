@@ -330,11 +330,8 @@ func TestMem0ReadsAllForms(t *testing.T) {
 	add := func(user, messages, more string) apptest.Response {
 		return callMem0(t, b, "one", "POST", "/v3/memories/add/", `{"infer":false,"user_id":"`+user+`","messages":`+messages+more+`}`)
 	}
-	stored := func(got apptest.Response) (out []string) {
-		for i := range got.Length("results") {
-			out = append(out, got.Text(fmt.Sprintf("results.%d.memory", i)))
-		}
-		return out
+	stored := func(got apptest.Response) []string {
+		return got.Texts("results.*.memory")
 	}
 	image := `{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}`
 	for messages, want := range map[string]struct {

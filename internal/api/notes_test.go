@@ -354,9 +354,7 @@ func listAll(t *testing.T, b *apptest.System, credential, target, field string, 
 			t.Fatalf("%s does not end", target)
 		}
 		got := b.Call(t, credential, "GET", next, "").Want(http.StatusOK)
-		for i := range got.Length("items") {
-			out = append(out, got.Text(fmt.Sprintf("items.%d.%s", i, field)))
-		}
+		out = append(out, got.Texts("items.*."+field)...)
 		if next = ""; got.At("next_cursor") != nil {
 			next = target + "&cursor=" + got.Text("next_cursor")
 			between(page)
@@ -672,11 +670,8 @@ func TestDuplicateMessages(t *testing.T) {
 		t.Helper()
 		return b.Call(t, "one", "POST", c+"/messages?wait=evolved", body).Want(http.StatusAccepted)
 	}
-	ids := func(got apptest.Response) (out []string) {
-		for i := range got.Length("messages") {
-			out = append(out, got.Text(fmt.Sprintf("messages.%d.id", i)))
-		}
-		return out
+	ids := func(got apptest.Response) []string {
+		return got.Texts("messages.*.id")
 	}
 	const lisbon, dog = `{"user":"I live in Lisbon.","assistant":"Nice."}`, `{"user":"I have a dog.","assistant":"Nice."}`
 	first := ids(say(`{"messages":[` + lisbon + `]}`))

@@ -218,12 +218,7 @@ func checkFound(t *testing.T, b *apptest.System, name, c, said string, want bool
 	t.Helper()
 	found := func(filter any) bool {
 		hits := b.Call(t, "one", "POST", c+"/search", apptest.JSON(t, map[string]any{"query": said, "k": 20, "filter": filter})).Want(http.StatusOK)
-		for i := range hits.Length("hits") {
-			if hits.Text(fmt.Sprintf("hits.%d.note.content", i)) == said {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(hits.Texts("hits.*.note.content"), said)
 	}
 	if got := found(map[string]any{"kind": "message"}); got != want {
 		t.Errorf("%s: found is %v: %q", name, got, said)

@@ -610,9 +610,7 @@ func TestNamesOfFiles(t *testing.T) {
 		b.RunJobs(t)
 		search := func(filter string) (out []string) {
 			got := b.Call(t, "one", "POST", c+"/search", `{"query":"broken lamp pdf"`+filter+`}`).Want(http.StatusOK)
-			for i := range got.Length("hits") {
-				out = append(out, got.Text(fmt.Sprintf("hits.%d.note.content", i)))
-			}
+			out = append(out, got.Texts("hits.*.note.content")...)
 			return out
 		}
 		if got := search(""); slices.Contains(got, "broken-lamp.pdf") || !slices.Contains(got, "The warden polishes the brass lamp.") || slices.Contains(got, "lamp.txt") != (policy != "mem0") {

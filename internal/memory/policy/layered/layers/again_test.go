@@ -17,8 +17,8 @@ import (
 // visible reports whether every note that an answer of remember names can be read.
 func visible(t *testing.T, b *apptest.System, c string, got apptest.Response) bool {
 	t.Helper()
-	for i := range got.Length("stored") {
-		if b.Call(t, "one", "GET", c+"/notes/"+got.Text(fmt.Sprintf("stored.%d.note", i)), "").Code != http.StatusOK {
+	for _, id := range got.Texts("stored.*.note") {
+		if b.Call(t, "one", "GET", c+"/notes/"+id, "").Code != http.StatusOK {
 			return false
 		}
 	}
@@ -383,10 +383,7 @@ func TestC338RestoredOverVisible(t *testing.T) {
 				}
 			}
 			facts := b.Call(t, "one", "GET", c+"/facts", "").Want(http.StatusOK)
-			var objects []string
-			for i := range facts.Length("items") {
-				objects = append(objects, facts.Text(fmt.Sprintf("items.%d.object", i)))
-			}
+			objects := facts.Texts("items.*.object")
 			slices.Sort(objects)
 			if got := strings.Join(objects, ", "); got != "baker, tea" {
 				t.Errorf("%s", got)

@@ -35,11 +35,7 @@ func remember(t *testing.T, b *apptest.System, c, content string, more ...any) a
 func recalled(t *testing.T, b *apptest.System, c, list, query string, more ...any) []string {
 	t.Helper()
 	got := b.Call(t, "one", "POST", c+"/recall", apptest.Object(t, append([]any{"query", query}, more...)...)).Want(http.StatusOK)
-	out := []string{}
-	for i := range got.Length(list) {
-		out = append(out, got.Text(fmt.Sprintf("%s.%d.note.content", list, i)))
-	}
-	return out
+	return got.Texts(list + ".*.note.content")
 }
 
 // counts returns how many items the layers hold.
@@ -191,8 +187,8 @@ func TestC282SharesOfLayers(t *testing.T) {
 		}
 		one := b.Call(t, "one", "POST", c+"/recall", apptest.Object(t, append(query, "combined", true)...)).Want(http.StatusOK)
 		of := map[string]int{}
-		for i := range one.Length("items") {
-			of[one.Text(fmt.Sprintf("items.%d.layer", i))]++
+		for _, layer := range one.Texts("items.*.layer") {
+			of[layer]++
 		}
 		if n := cmp.Or(k, 8); one.Length("items") > n || n <= each && one.Length("items") != n || of["working"] > want[0] || of["semantic"] > want[2] {
 			t.Errorf("k %d: combined has %d items, %v", k, one.Length("items"), of)
@@ -544,8 +540,7 @@ func TestC283C284Combined(t *testing.T) {
 			t.Errorf("%s: %s", query, got.Body)
 		}
 		seen := map[string]bool{}
-		for i := range got.Length("items") {
-			said := got.Text(fmt.Sprintf("items.%d.note.content", i))
+		for _, said := range got.Texts("items.*.note.content") {
 			if seen[said] {
 				t.Errorf("%s: %q twice", query, said)
 			}
@@ -711,13 +706,7 @@ func TestC338UpdateAndDelete(t *testing.T) {
 	working, episode := stored(got, "working")[0], stored(got, "episodic")[0]
 	objects := func() string {
 		t.Helper()
-		facts := b.Call(t, "one", "GET", c+"/facts", "").Want(http.StatusOK)
-		var out []string
-		for i := range facts.Length("items") {
-			out = append(out, facts.Text(fmt.Sprintf("items.%d.object", i)))
-		}
-		slices.Sort(out)
-		return strings.Join(out, ", ")
+		return strings.Join(slices.Sorted(slices.Values(b.Call(t, "one", "GET", c+"/facts", "").Want(http.StatusOK).Texts("items.*.object"))), ", ")
 	}
 	b.Call(t, "one", "PATCH", c+"/notes/"+episode, `{"content":"I work as a pilot. I like tea."}`).Want(http.StatusOK)
 	b.RunJobs(t)
@@ -754,8 +743,7 @@ func TestC293BothSides(t *testing.T) {
 	b.RunJobs(t)
 	got := b.Call(t, "one", "GET", c+"/messages", "").Want(http.StatusOK)
 	importance := map[string]float64{}
-	for i := range got.Length("items") {
-		id := got.Text(fmt.Sprintf("items.%d.id", i))
+	for _, id := range got.Texts("items.*.id") {
 		n := b.Call(t, "one", "GET", c+"/notes/"+id, "").Want(http.StatusOK)
 		importance[n.Text("content")[:3]] = n.Number("importance")
 	}
@@ -771,8 +759,8 @@ func TestC293BothSides(t *testing.T) {
 	other.Call(t, "one", "POST", c+"/remember", `{"content":"My name is Ada, please remember it.","role":"user","layers":["episodic"]}`).Want(http.StatusOK)
 	other.Call(t, "one", "POST", c+"/remember", `{"content":"Nobody lends more books than the library at the harbor.","role":"assistant"}`).Want(http.StatusOK)
 	got = other.Call(t, "one", "GET", c+"/messages", "").Want(http.StatusOK)
-	for i := range got.Length("items") {
-		n := other.Call(t, "one", "GET", c+"/notes/"+got.Text(fmt.Sprintf("items.%d.id", i)), "").Want(http.StatusOK)
+	for _, id := range got.Texts("items.*.id") {
+		n := other.Call(t, "one", "GET", c+"/notes/"+id, "").Want(http.StatusOK)
 		if strings.HasPrefix(n.Text("content"), "Nobody") && n.Number("importance") != .3 {
 			t.Errorf("the reply: %s", n.Body)
 		}

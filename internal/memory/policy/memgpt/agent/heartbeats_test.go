@@ -26,12 +26,7 @@ func later(t *testing.T, b *apptest.System, d time.Duration) {
 // kinds returns the types of an agent's runs, newest first.
 func kinds(t *testing.T, b *apptest.System, c string) string {
 	t.Helper()
-	list := b.Call(t, "one", "GET", c+"/runs", "").Want(200)
-	out := make([]string, list.Length("items"))
-	for i := range out {
-		out[i] = list.Text(fmt.Sprintf("items.%d.type", i))
-	}
-	return strings.Join(out, " ")
+	return strings.Join(b.Call(t, "one", "GET", c+"/runs", "").Want(200).Texts("items.*.type"), " ")
 }
 
 // C130: with the setting, an agent that is idle gets regular heartbeats, from its first event on. What happens meanwhile

@@ -270,11 +270,7 @@ func TestHotStaysInside(t *testing.T) {
 		t.Errorf("hot is %s", got.Body)
 	}
 	parts := b.Call(t, "one", "GET", c+"/context", "").Want(200)
-	var names []string
-	for i := range parts.Length("parts") {
-		names = append(names, parts.Text(fmt.Sprintf("parts.%d.part", i)))
-	}
-	if got := strings.Join(names, " "); got != "system counts blocks files summary messages tools" || parts.Number("parts.3.tokens") == 0 || parts.Number("parts.5.tokens") == 0 {
+	if got := strings.Join(parts.Texts("parts.*.part"), " "); got != "system counts blocks files summary messages tools" || parts.Number("parts.3.tokens") == 0 || parts.Number("parts.5.tokens") == 0 {
 		t.Errorf("the parts are %s", parts.Body)
 	}
 }

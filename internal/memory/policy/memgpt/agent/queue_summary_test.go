@@ -171,9 +171,8 @@ func TestQueueSummaryOfAFork(t *testing.T) {
 	if got := q.now(); got != before {
 		t.Errorf("the summary of the base is %q", got)
 	}
-	list := q.Call(t, "one", "GET", q.path+"/messages?limit=100", "").Want(200)
-	for i := range list.Length("items") {
-		q.Call(t, "one", "DELETE", q.path+"/notes/"+list.Text(fmt.Sprintf("items.%d.id", i)), "").Want(204)
+	for _, id := range q.Call(t, "one", "GET", q.path+"/messages?limit=100", "").Want(200).Texts("items.*.id") {
+		q.Call(t, "one", "DELETE", q.path+"/notes/"+id, "").Want(204)
 	}
 	if got := q.now(); got != "" {
 		t.Errorf("without messages the summary is %q", got)

@@ -79,8 +79,8 @@ func TestC212Tiers(t *testing.T) {
 	b.Call(t, "reader", "GET", c+"/sessions?order=recent", "").Want(http.StatusOK)
 
 	var pages []string
-	for i := range list.Length("items") {
-		session := b.Call(t, "reader", "GET", c+"/sessions/"+list.Text(fmt.Sprintf("items.%d.id", i)), "").Want(http.StatusOK)
+	for _, id := range list.Texts("items.*.id") {
+		session := b.Call(t, "reader", "GET", c+"/sessions/"+id, "").Want(http.StatusOK)
 		for k := range session.Length("pages") {
 			at := fmt.Sprintf("pages.%d.", k)
 			pages = append(pages, session.Text(at+"id"))
@@ -207,12 +207,9 @@ func TestC333IncludeEvicted(t *testing.T) {
 		}
 		// Without a condition on the kind, what is known of it is found, too.
 		for path, want := range map[string]bool{"/search": false, "/search?include=evicted": true} {
-			got, found := b.Call(t, "reader", "POST", c+path, apptest.Object(t, "query", word)).Want(http.StatusOK), false
-			for i := range got.Length("hits") {
-				found = found || got.Text(fmt.Sprintf("hits.%d.note.content", i)) == said
-			}
-			if found != want {
-				t.Errorf("%s of all kinds: %s found is %t", path, word, found)
+			got := b.Call(t, "reader", "POST", c+path, apptest.Object(t, "query", word)).Want(http.StatusOK)
+			if slices.Contains(got.Texts("hits.*.note.content"), said) != want {
+				t.Errorf("%s of all kinds: %s found is %t", path, word, !want)
 			}
 		}
 		if got := b.Call(t, "reader", "POST", c+"/context?include=evicted", apptest.Object(t, "query", word)).Want(http.StatusOK); !strings.Contains(got.Text("text"), word) {
@@ -268,9 +265,8 @@ func TestTiersErasedWords(t *testing.T) {
 	tell(t, b, c, "I like hiking in the Dolomites.", "")
 	sessions := func() string {
 		var all strings.Builder
-		list := b.Call(t, "one", "GET", c+"/sessions", "").Want(http.StatusOK)
-		for i := range list.Length("items") {
-			all.Write(b.Call(t, "one", "GET", c+"/sessions/"+list.Text(fmt.Sprintf("items.%d.id", i)), "").Want(http.StatusOK).Body.Bytes())
+		for _, id := range b.Call(t, "one", "GET", c+"/sessions", "").Want(http.StatusOK).Texts("items.*.id") {
+			all.Write(b.Call(t, "one", "GET", c+"/sessions/"+id, "").Want(http.StatusOK).Body.Bytes())
 		}
 		return all.String()
 	}
@@ -327,8 +323,8 @@ func TestTiersOddPairs(t *testing.T) {
 	}
 	pages := map[string]any{}
 	list := b.Call(t, "reader", "GET", c+"/sessions", "").Want(http.StatusOK)
-	for i := range list.Length("items") {
-		session := b.Call(t, "reader", "GET", c+"/sessions/"+list.Text(fmt.Sprintf("items.%d.id", i)), "").Want(http.StatusOK)
+	for _, id := range list.Texts("items.*.id") {
+		session := b.Call(t, "reader", "GET", c+"/sessions/"+id, "").Want(http.StatusOK)
 		for k := range session.Length("pages") {
 			at := fmt.Sprintf("pages.%d.", k)
 			pages[session.Text(at+"id")] = []any{session.At(at + "user"), session.At(at + "assistant"), session.Length(at + "messages")}
