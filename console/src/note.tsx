@@ -2,6 +2,7 @@ import { SlipboxError, type Schemas } from '@slipbox/client'
 import { useRef, useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
 import { diffLists, diffWords } from './diff.ts'
+import { Delete } from './erase.tsx'
 import { Marked } from './marked.tsx'
 import { useNames } from './names.ts'
 import { usePages } from './pages.ts'
@@ -9,7 +10,7 @@ import { Buttons, Dialog, Field, Problem, Read, Reading, State, stateHints, Tags
 import { formatRoute } from './route.ts'
 import { lastSeen } from './scroll.ts'
 import { useAction, useLoad, useShared } from './state.ts'
-import { count, erasedText, formatTime, localMinute, reveal, shorten } from './text.ts'
+import { count, formatTime, localMinute, reveal, shorten } from './text.ts'
 
 interface Props {
   collection: Schemas['Collection']
@@ -44,11 +45,17 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
     read.again()
     changed()
   }
+  const removed = (said: string, erased: boolean) => {
+    tell(said)
+    if (!erased) return again()
+    changed()
+    go({ collection: c.id })
+  }
   return (
     <div class="note">
       <p><a rel="prev" href={lastSeen(formatRoute({ collection: c.id }))}>← Notes</a></p>
       <Read of={read}>
-        {full => full === null ? <p class="problem">This note is deleted, or was never here. A version of its history can be restored.</p> : (
+        {full => full === null ? <p class="problem">This note is deleted, or was never here. A version of its history can be restored, or all of it erased.</p> : (
           <article>
             <h2 class="hidden">What the note says</h2>{/* headings of its own are below it */}
             <div class="content" tabindex={0} role="region" aria-label="What the note says"><Marked most={4000}>{full.body.content}</Marked></div>
@@ -77,9 +84,10 @@ export function Note({ collection: c, id, go, changed, follow, fresh }: Props) {
       </Read>
       {full && open === 'correct' && <Correct full={full} c={c} close={() => setOpen(undefined)} reload={again} done={job => { tell('Corrected.'); again(); follow(job) }} />}
       {full && open === 'expiry' && <Expiry full={full} c={c} close={() => setOpen(undefined)} done={() => { tell('Saved.'); again() }} />}
-      {full && open === 'delete' && <Delete full={full} c={c} close={() => setOpen(undefined)} reload={again} done={() => { tell('Deleted. Its history can restore it.'); again() }}
-        erased={said => { tell(said); changed(); go({ collection: c.id }) }} />}
-      <History collection={c} id={id} at={at} fresh={`${fresh}/${at}`} restored={() => { tell('Restored.'); again() }} go={go} />
+      {full && open === 'delete' && <Delete collection={c.id} ids={[id]} etag={full.etag} close={() => setOpen(undefined)} reload={again} done={removed}>
+        <blockquote><Text most={300}>{full.body.content}</Text></blockquote>
+      </Delete>}
+      <History collection={c} id={id} at={at} fresh={`${fresh}/${at}`} restored={() => { tell('Restored.'); again() }} erased={said => removed(said, true)} />
     </div>
   )
 }
@@ -185,47 +193,11 @@ function Expiry({ full, c, close, done }: { full: { body: Schemas['Note']; etag:
   )
 }
 
-interface DeleteProps {
-  full: { body: Schemas['Note']; etag: string | undefined }
-  c: Schemas['Collection']
-  close: () => void
-  reload: () => void
-  done: () => void
-  /** Gets what was erased, in words. */
-  erased: (said: string) => void
-}
-
-function Delete({ full, c, close, reload, done, erased }: DeleteProps) {
-  const { api } = useShared()
-  const [erase, setErase] = useState(false)
-  const { busy, error, run } = useAction()
-  const submit = async (e: Event) => {
-    e.preventDefault()
-    await run(async () => {
-      const report = await api.collection(c.id).deleteNote(full.body.id, { erase, ...(full.etag && { ifMatch: full.etag }) })
-      close()
-      if (report) erased(erasedText(report))
-      else done()
-    })
-  }
-  return (
-    <Dialog title="Delete this note?" close={close}>
-      <form onSubmit={e => void submit(e)}>
-        <blockquote><Text most={300}>{full.body.content}</Text></blockquote>
-        {erase ? <p>All its versions go, here and in forks, with what only it supports and with its jobs and reviews. Summaries are made again without it. Copies, exports and backups keep it. This cannot be undone.</p>
-          : <p>It is no longer found or linked. Its versions stay in its history, from where it can be restored.</p>}
-        <label class="check"><input type="checkbox" checked={erase} onChange={e => setErase(e.currentTarget.checked)} /> Erase it: nothing can restore it</label>
-        {error && <Problem error={error}>{error instanceof SlipboxError && error.status === 412 && <button type="button" onClick={() => { close(); reload() }}>Close and load again</button>}</Problem>}
-        <Buttons busy={busy} close={close} label={erase ? 'Erase' : 'Delete'} danger />
-      </form>
-    </Dialog>
-  )
-}
-
 /** The versions of a note, each with what it changed and why. */
-function History({ collection: c, id, at, fresh, restored }: { collection: Schemas['Collection']; id: string; at: number; fresh: string; restored: () => void; go: Go }) {
+function History({ collection: c, id, at, fresh, restored, erased }: { collection: Schemas['Collection']; id: string; at: number; fresh: string; restored: () => void; erased: (said: string) => void }) {
   const { api } = useShared()
   const { busy, error, run } = useAction()
+  const [erasing, setErasing] = useState(false)
   const names = useNames()
   const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/notes/{note}/history', {
     signal, path: { collection: c.id, note: id }, query: { limit: 20, ...(cursor ? { cursor } : { as_of: at }) },
@@ -236,7 +208,10 @@ function History({ collection: c, id, at, fresh, restored }: { collection: Schem
   })
   return (
     <section class="history">
-      <h2>History</h2>
+      <div class="row between"><h2>History</h2>{list.items?.[0]?.deleted && <button type="button" class="danger" onClick={() => setErasing(true)}>Erase note</button>}</div>
+      {erasing && <Delete collection={c.id} ids={[id]} deleted close={() => setErasing(false)} done={erased}>
+        {list.items?.[1]?.note && <blockquote><Text most={300}>{list.items[1].note.content}</Text></blockquote>}
+      </Delete>}
       {error && <Problem error={error} />}
       <Reading of={list} />{!list.items ? null : (
         <ol>

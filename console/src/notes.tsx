@@ -1,11 +1,12 @@
 import type { Schemas } from '@slipbox/client'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
+import { Delete } from './erase.tsx'
 import { pagingOf, usePages } from './pages.ts'
-import { Empty, Problem, Reading, State, stateWords, Tags, Text } from './parts.tsx'
+import { Empty, Reading, State, stateWords, Tags, Text } from './parts.tsx'
 import { formatRoute, type Route } from './route.ts'
 import { Connect } from './start.tsx'
-import { useAction, useShared, useTyped } from './state.ts'
+import { useShared, useTyped } from './state.ts'
 import { count, formatDay, formatTime, plural } from './text.ts'
 
 const states = ['raw', 'evolved', 'pending', 'in_review'] as const
@@ -32,7 +33,7 @@ function filterOf({ tag = '', from = '', to = '' }: Record<string, string>): str
 
 /** The notes of a collection, as they are now, newest first unless the address says otherwise. */
 export function Notes({ collection: c, route, go, fresh, add, changed }: { collection: Schemas['Collection']; route: Route; go: Go; fresh: number; add: () => void; changed: () => void }) {
-  const { api } = useShared()
+  const { api, tell } = useShared()
   const { kind = '', state = '', tag = '', from = '', to = '' } = route.query
   const order = orderOf(route)
   const filter = filterOf(route.query)
@@ -40,6 +41,7 @@ export function Notes({ collection: c, route, go, fresh, add, changed }: { colle
   const [words, setWords] = useState('')
   // The notes that are chosen; undefined: none can be.
   const [chosen, setChosen] = useState<ReadonlySet<string>>()
+  const [deleting, setDeleting] = useState(false)
   const filtered = kind !== '' || state !== '' || filter !== ''
   const list = usePages((cursor, signal) => api.call('get', '/v1/collections/{collection}/notes', {
     signal, path: { collection: c.id },
@@ -80,9 +82,12 @@ export function Notes({ collection: c, route, go, fresh, add, changed }: { colle
         {filtered && <button type="button" onClick={clear}>Show all</button>}
         </div></details>
         <button type="submit" hidden>Search</button>
-        {chosen ? <Chosen collection={c.id} ids={chosen} done={() => { setChosen(undefined); changed() }} cancel={() => setChosen(undefined)} />
-          : <button type="button" onClick={() => setChosen(new Set())}>Select</button>}
+        {chosen ? <>
+          <button type="button" class="danger" disabled={chosen.size === 0} onClick={() => setDeleting(true)}>{chosen.size === 0 ? 'Delete' : `Delete ${count(chosen.size)}`}</button>
+          <button type="button" onClick={() => setChosen(undefined)}>Cancel</button>
+        </> : <button type="button" onClick={() => setChosen(new Set())}>Select</button>}
       </form>}
+      {deleting && chosen && <Delete collection={c.id} ids={[...chosen]} close={() => setDeleting(false)} done={said => { tell(said); setChosen(undefined); changed() }} />}
       <Reading of={list} />{!list.items ? null : list.items.length === 0 ? (
         filtered ? <Empty title="No note is like that"><p>Widen the filter, or search by what the note says.</p><p><button type="button" onClick={clear}>Show all</button></p></Empty>
           : <Empty title="Nothing is remembered here yet"><p>Add a note or a conversation, or connect a client:</p>
@@ -101,26 +106,6 @@ function toggled(set: ReadonlySet<string>, id: string): ReadonlySet<string> {
   const next = new Set(set)
   if (!next.delete(id)) next.add(id)
   return next
-}
-
-/** What can be done with the notes that are chosen. */
-function Chosen({ collection, ids, done, cancel }: { collection: string; ids: ReadonlySet<string>; done: () => void; cancel: () => void }) {
-  const { api, tell } = useShared()
-  const [sure, setSure] = useState(false)
-  const { busy, error, run } = useAction()
-  const remove = () => void run(async () => {
-    for (const id of ids) await api.collection(collection).deleteNote(id)
-    tell(`Deleted ${plural(ids.size, 'note')}. Their histories can restore them.`)
-    done()
-  })
-  return (
-    <>
-      {sure ? <button type="button" class="danger" disabled={busy} onClick={remove}>{busy ? 'Working…' : `Yes, delete ${plural(ids.size, 'note')}`}</button>
-        : <button type="button" class="danger" disabled={ids.size === 0} onClick={() => setSure(true)}>{ids.size === 0 ? 'Delete' : `Delete ${count(ids.size)}`}</button>}
-      <button type="button" onClick={cancel}>Cancel</button>
-      {error && <Problem error={error} />}
-    </>
-  )
 }
 
 /** What a state says that is not so of most notes. */

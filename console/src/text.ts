@@ -34,10 +34,22 @@ export function plural(n: number, word: string, many = `${word}s`): string {
   return `${count(n)} ${n === 1 ? word : many}`
 }
 
-/** Says what an erasure took, and where something is left. */
-export function erasedText(report: Pick<Schemas['ErasureReport'], 'erased' | 'versions' | 'kept'>): string {
-  const left = report.kept.map(k => reveal(k.name)).join(', ')
-  return `Erased ${plural(report.erased.length, 'note')} with ${plural(report.versions, 'version')}.${left && ` Something is left in ${left}.`}`
+/** What is said of an erasure. */
+export type Erased = Pick<Schemas['ErasureReport'], 'erased' | 'versions' | 'waiting' | 'kept' | 'traces'>
+
+/** Says what erasures took, and where something is left. */
+export function erasedText(reports: readonly Erased[]): string {
+  const notes = new Set(reports.flatMap(r => r.erased)).size
+  const versions = reports.reduce((n, r) => n + r.versions, 0)
+  const kept = new Map(reports.flatMap(r => r.kept).map(k => [k.id, reveal(k.name)]))
+  const traces = reports.at(-1)?.traces
+  return [
+    `Erased ${plural(notes, 'note')} with ${plural(versions, 'version')}.`,
+    reports.some(r => r.waiting.length > 0) && 'Summaries are made again first.',
+    traces === 'pending' && 'Gaps of the database\'s file may keep pieces until the gateway vacuums it, in some minutes.',
+    traces === 'vacuum_needed' && 'Gaps of the database\'s file may keep pieces until an operator runs gateway vacuum.',
+    kept.size > 0 && `Something is left in ${[...kept.values()].join(', ')}: erase it there.`,
+  ].filter(Boolean).join(' ')
 }
 
 const dayParts: Intl.DateTimeFormatOptions = { year: 'numeric', month: 'short', day: 'numeric' }

@@ -165,6 +165,11 @@ test('what waits is said in words, with the time that it takes', () => {
 })
 
 test('an erasure says what it took, and where something is left', () => {
-  assert.equal(erasedText({ erased: ['a'], versions: 1200, kept: [] }), 'Erased 1 note with 1,200 versions.')
-  assert.equal(erasedText({ erased: ['a', 'b'], versions: 1, kept: [{ id: 'c', name: 'what-if' }, { id: 'd', name: 'x\u202ey' }] }), 'Erased 2 notes with 1 version. Something is left in what-if, x⟨U+202E⟩y.')
+  const report = { erased: ['a'], versions: 1200, waiting: [], kept: [], traces: 'autovacuum' }
+  assert.equal(erasedText([report]), 'Erased 1 note with 1,200 versions.')
+  assert.equal(erasedText([{ ...report, traces: 'cleared' }]), 'Erased 1 note with 1,200 versions.')
+  const left = { erased: ['a', 'b'], versions: 1, waiting: ['j'], kept: [{ id: 'c', name: 'what-if' }], traces: 'vacuum_needed' }
+  assert.equal(erasedText([left]), 'Erased 2 notes with 1 version. Summaries are made again first. Gaps of the database\'s file may keep pieces until an operator runs gateway vacuum. Something is left in what-if: erase it there.')
+  const last = { ...report, kept: [{ id: 'd', name: 'x\u202ey' }, ...left.kept], traces: 'pending' }
+  assert.equal(erasedText([left, last]), 'Erased 2 notes with 1,201 versions. Summaries are made again first. Gaps of the database\'s file may keep pieces until the gateway vacuums it, in some minutes. Something is left in what-if, x⟨U+202E⟩y: erase it there.')
 })

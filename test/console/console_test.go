@@ -118,6 +118,8 @@ func TestConsole(t *testing.T) {
 	b.step("a note is erased after it was said what goes with it", chromedp.Navigate(g.url+"/console#/c/"+id+"/notes/"+note), button("Delete note"),
 		click(`//dialog//label[contains(., "Erase it")]`), text("This cannot be undone"))
 	b.look("erase")
+	b.step("it may be deleted first", click(`//dialog//label[contains(., "Erase it")]`), dialogButton("Delete"), gone(`//dialog`), text("This note is deleted"), button("Erase note"), text("This cannot be undone"))
+	b.look("erase-deleted")
 	b.step("what was erased is said", dialogButton("Erase"), text("Erased 1 note with"), gone(`//dialog`), eventually(`location.hash.endsWith("/notes")`), gone(`//*[contains(@class,"cover")][contains(., "Nora moved")]`))
 
 	facts := g.post(t, "/v1/collections", map[string]any{"name": "graph", "policy": "mem0g"})["id"].(string)

@@ -114,7 +114,14 @@ func TestNotesList(t *testing.T) {
 
 	b.step("some are deleted together", chromedp.Navigate(g.url+"/console#/c/"+id+"/notes"), cards(5), button("Select"), click(`(//li//input[@type="checkbox"])[1]`), click(`(//li//input[@type="checkbox"])[3]`), text("Delete 2"))
 	b.look("select")
-	b.step("after a second word", button("Delete 2"), button("Yes, delete 2 notes"), text("Deleted 2 notes"), cards(3))
+	b.step("after it was said what that does", button("Delete 2"), text("They are no longer found"), dialogButton("Delete"), text("Deleted 2 notes"), gone(`//dialog`), cards(3))
+	for n := range 2 {
+		g.post(t, notes, map[string]any{"content": fmt.Sprintf("Said in confidence, %d.", n), "occurred_at": "2026-09-10T12:00:00Z"})
+	}
+	b.step("or erased", chromedp.Reload(), cards(5), button("Select"), click(`(//li[contains(., "in confidence")]//input[@type="checkbox"])[1]`), click(`(//li[contains(., "in confidence")]//input[@type="checkbox"])[2]`),
+		button("Delete 2"), click(`//dialog//label[contains(., "Erase them")]`), text("All their versions go"))
+	b.look("erase-several")
+	b.step("together, which is said", dialogButton("Erase"), text("Erased 2 notes with 4 versions"), gone(`//dialog`), cards(3))
 
 	b.step("a note expires", click(`.cover`), text("never"), button("change"), eventually(`document.querySelector("dialog input") !== null`),
 		chromedp.Evaluate(`{ const i = document.querySelector("dialog input"); i.value = "2099-05-04T10:30"; i.dispatchEvent(new Event("input", {bubbles: true})) }`, nil), dialogButton("Save"), gone(`//dialog`), text("2099"), eventually(`document.querySelector(".history ins")?.innerText.includes("2099")`))
