@@ -48,14 +48,15 @@ func (a *Access) check() error {
 type access struct {
 	*Server
 	Access
+	core *core // answers removals; nil without one: nobody can wait for them
 }
 
 // mountAccess mounts the routes of Access.
-func (s *Server) mountAccess(deps Access) error {
+func (s *Server) mountAccess(deps Access, core *core) error {
 	if err := deps.check(); err != nil {
 		return err
 	}
-	h := &access{Server: s, Access: deps}
+	h := &access{Server: s, Access: deps, core: core}
 	return s.mountAll(map[string]handler{
 		"createToken": withBody(h.createToken),
 		"getJWKS":     h.getJWKS,

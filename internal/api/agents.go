@@ -1,9 +1,11 @@
 package api
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -36,10 +38,10 @@ func (h *access) getAgent(c *gin.Context, ref string) error {
 }
 
 func (h *access) deleteAgent(c *gin.Context, ref string) error {
-	if err := h.Agents.Delete(c.Request.Context(), scope(c), ref); err != nil {
-		return uniformNotFound(err, "agent")
-	}
-	return noContent(c)
+	return h.core.remove(c, func(ctx context.Context) ([]uuid.UUID, error) {
+		jobs, err := h.Agents.Delete(ctx, scope(c), ref)
+		return jobs, uniformNotFound(err, "agent")
+	})
 }
 
 func wireAgent(a *tenant.Agent) wire.Agent {

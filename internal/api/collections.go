@@ -1,10 +1,12 @@
 package api
 
 import (
+	"context"
 	"math"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
 	"github.com/slipboxhq/slipbox/internal/clone"
@@ -121,11 +123,10 @@ func (h *core) patchCollection(c *gin.Context, ref string, body wire.CollectionP
 }
 
 func (h *core) deleteCollection(c *gin.Context, ref string) error {
-	materialise := query(c).Get("forks") == "materialise"
-	if err := h.Collections.Delete(c.Request.Context(), scope(c), ref, materialise); err != nil {
-		return err
-	}
-	return noContent(c)
+	return h.remove(c, func(ctx context.Context) ([]uuid.UUID, error) {
+		job, err := h.Collections.Delete(ctx, scope(c), ref, query(c).Get("forks") == "materialise")
+		return []uuid.UUID{job}, err
+	})
 }
 
 // cloneCollection answers 201 for a fork, which is ready immediately, and 202 for a copy, which a job

@@ -133,9 +133,9 @@ type core struct {
 }
 
 // mountCore mounts the routes of collections, notes, search, jobs and reviews.
-func (s *Server) mountCore(deps Core) error {
+func (s *Server) mountCore(deps Core) (*core, error) {
 	if err := deps.check(); err != nil {
-		return err
+		return nil, err
 	}
 	deps.Waiters = cmp.Or(deps.Waiters, 64)
 	h := &core{Server: s, Core: deps, waiting: newGate(deps.Waiters), following: newGate(deps.Waiters), talking: newGate(maxChats), began: s.now()}
@@ -286,10 +286,10 @@ func (s *Server) mountCore(deps Core) error {
 		}
 	}
 	if err := s.mountAll(handlers); err != nil {
-		return err
+		return nil, err
 	}
 	if err := h.mountSets(); err != nil {
-		return err
+		return nil, err
 	}
-	return h.mountMem0()
+	return h, h.mountMem0()
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"net/url"
@@ -212,33 +213,51 @@ func (h *core) forgetExternal(c *gin.Context) error {
 		out.Deleted = append(out.Deleted, wire.ForgottenCollection{ID: shown.ID, Name: shown.Name, External: shown.External, Policy: shown.Policy, Counts: *shown.Counts, Job: done[i].Job})
 	}
 	if wait {
-		endTurn(c)
-		out.Removed = h.removed(c, done)
-	}
-	if out.Removed {
-		traces, err := h.Collections.Traces(c.Request.Context())
-		if err != nil {
+		jobs := each(out.Deleted, func(d *wire.ForgottenCollection) uuid.UUID { return d.Job })
+		if out.Removed, out.Traces, err = h.removed(c, jobs); err != nil {
 			return err
 		}
-		out.Traces = new(wire.Traces(traces))
 	}
 	countRecords(c, len(out.Deleted))
 	return reply(c, http.StatusOK, out)
 }
 
-// removed waits for the jobs that remove what was deleted, and reports whether all of it is gone. The deletion holds, so a failure
-// here is not an error of the request.
-func (h *core) removed(c *gin.Context, done []notes.Forgotten) bool {
-	for i := range done {
-		if done[i].Kept != nil {
-			continue
-		}
+// removed waits for the jobs that remove what was deleted, and reports whether all of it is gone, and then what is left in files.
+// The deletion holds, so a failure of a job is not an error of the request.
+func (h *core) removed(c *gin.Context, jobs []uuid.UUID) (gone bool, _ *wire.Traces, _ error) {
+	endTurn(c)
+	for _, id := range jobs {
 		// The job is removed with the last row.
-		if _, err := h.waitForJob(c.Request.Context(), scope(c), done[i].Job, 0); !fault.Is(err, fault.NotFound) {
-			return false
+		if _, err := h.waitForJob(c.Request.Context(), scope(c), id, 0); !fault.Is(err, fault.NotFound) {
+			return false, nil, nil
 		}
 	}
-	return true
+	traces, err := h.Collections.Traces(c.Request.Context())
+	return true, new(wire.Traces(traces)), err
+}
+
+// remove answers a deletion for good, with a report if the caller waits for it. act returns the jobs that remove the rows.
+func (h *core) remove(c *gin.Context, act func(context.Context) ([]uuid.UUID, error)) error {
+	wait := query(c).Get("wait") == "removed"
+	if wait {
+		leave, err := h.waiting.enter(scope(c).Tenant())
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	jobs, err := act(c.Request.Context())
+	if err != nil {
+		return err
+	}
+	if !wait {
+		return noContent(c)
+	}
+	out := wire.RemovalReport{Jobs: nonNilList(jobs)}
+	if out.Removed, out.Traces, err = h.removed(c, jobs); err != nil {
+		return err
+	}
+	return reply(c, http.StatusOK, out)
 }
 
 // creates reports whether the operation creates a collection that does not exist when a header says so.

@@ -73,10 +73,10 @@ func (h *core) getFolder(c *gin.Context) error {
 }
 
 func (h *core) deleteFolder(c *gin.Context, ref string) error {
-	if err := h.Files.Delete(c.Request.Context(), scope(c), ref); err != nil {
-		return err
-	}
-	return noContent(c)
+	return h.remove(c, func(ctx context.Context) ([]uuid.UUID, error) {
+		job, err := h.Files.Delete(ctx, scope(c), ref)
+		return []uuid.UUID{job}, err
+	})
 }
 
 func (h *core) changeFolders(change func(ctx context.Context, s tenant.Scope, ref, folder string) (notes.CollectionView, error)) handler {

@@ -725,7 +725,9 @@ func TestMem0Erases(t *testing.T) {
 	for name, remove := range map[string]func(t *testing.T, ids []string){
 		"one by one": func(t *testing.T, ids []string) {
 			t.Helper()
-			callMem0(t, b, "one", "DELETE", "/v1/memories/"+ids[0]+"/?erase=true", "").Want(200)
+			if got := callMem0(t, b, "one", "DELETE", "/v1/memories/"+ids[0]+"/?erase=true", "").Want(200); got.Text("traces") == "" {
+				t.Errorf("one: %s", got.Body)
+			}
 			callMem0(t, b, "one", "DELETE", "/memories/"+ids[1]+"?erase=true", "").Want(200)
 		},
 		"a batch": func(t *testing.T, ids []string) {
@@ -738,7 +740,10 @@ func TestMem0Erases(t *testing.T) {
 		},
 		"a filter": func(t *testing.T, _ []string) {
 			t.Helper()
-			callMem0(t, b, "one", "DELETE", `/v1/memories/?user_id=a-filter&filters={"metadata":{"k.v":9007199254740993}}&erase=true`, "").Want(200)
+			got := callMem0(t, b, "one", "DELETE", `/v1/memories/?user_id=a-filter&filters={"metadata":{"k.v":9007199254740993}}&erase=true`, "").Want(200)
+			if got.Text("traces") == "" {
+				t.Errorf("a filter: %s", got.Body)
+			}
 		},
 	} {
 		user := strings.ReplaceAll(name, " ", "-")
@@ -759,4 +764,17 @@ func TestMem0Erases(t *testing.T) {
 			callMem0(t, b, "one", "GET", "/v1/memories/"+id+"/history/", "").Want(404)
 		}
 	}
+}
+
+// An entity of which a memory is kept, since another agent's fork reads it, was not deleted.
+func TestMem0KeepsWhatOthersRead(t *testing.T) {
+	t.Parallel()
+	b := apptest.New(t)
+	callMem0(t, b, "ada", "POST", "/memories", `{"messages":[{"role":"user","content":"The code of the safe is 4711."}],"user_id":"nora"}`).Want(200)
+	id := b.Call(t, "ada", "GET", "/v1/collections/by?user=nora", "").Want(200).Text("id")
+	b.Call(t, "one", "POST", "/v1/collections/"+id+"/clone", `{"name":"theirs","agent":"bob"}`).Want(201)
+	for _, path := range []string{"/v1/entities/user/nora/", "/v2/entities/user/nora/", "/v1/memories/?user_id=nora"} {
+		callMem0(t, b, "ada", "DELETE", path, "").Want(409)
+	}
+	b.Call(t, "ada", "GET", "/v1/collections/by?user=nora", "").Want(200)
 }

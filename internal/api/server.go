@@ -240,8 +240,9 @@ func New(deps Deps, cfg Config) (*Server, error) {
 	if err := s.mountPublic(); err != nil {
 		return nil, err
 	}
+	var core *core
 	if deps.Core != nil {
-		if err := s.mountCore(*deps.Core); err != nil {
+		if core, err = s.mountCore(*deps.Core); err != nil {
 			return nil, err
 		}
 		s.mountMCP()
@@ -250,7 +251,7 @@ func New(deps Deps, cfg Config) (*Server, error) {
 		s.mountOAuth()
 	}
 	if deps.Access != nil {
-		if err := s.mountAccess(*deps.Access); err != nil {
+		if err := s.mountAccess(*deps.Access, core); err != nil {
 			return nil, err
 		}
 	}

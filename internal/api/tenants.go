@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 	"github.com/oapi-codegen/nullable"
 
 	"github.com/slipboxhq/slipbox/internal/api/wire"
@@ -51,10 +52,9 @@ func (h *access) patchTenant(c *gin.Context, body wire.TenantPatch) error {
 }
 
 func (h *access) deleteTenant(c *gin.Context, ref string) error {
-	if err := h.Tenants.Delete(c.Request.Context(), principal(c).Operator, ref); err != nil {
-		return uniformNotFound(err, "tenant")
-	}
-	return noContent(c)
+	return h.core.remove(c, func(ctx context.Context) ([]uuid.UUID, error) {
+		return nil, uniformNotFound(h.Tenants.Delete(ctx, principal(c).Operator, ref), "tenant") // no rows are left for jobs
+	})
 }
 
 // tenant returns the handler that calls act for the tenant of the path and answers with the tenant.

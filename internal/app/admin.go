@@ -135,6 +135,10 @@ func (a *Admin) DeleteTenant(ctx context.Context, ref string) error {
 	if err != nil {
 		return tenantError(err, ref)
 	}
+	// A smaller file is vacuumed when the command ends.
+	if traces, err := a.store.Traces(ctx); err == nil && traces == memory.TracesVacuumNeeded {
+		a.log.WarnContext(ctx, "gaps of the database's file may keep pieces of what was deleted", "fix", "run `gateway vacuum`")
+	}
 	if err := forgetEverywhere(ctx, a.cfg, a.log, t.ID); err != nil {
 		a.log.WarnContext(ctx, "the tenant is deleted; caches and index files could not all be removed: serving processes do it within a minute", "error", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
@@ -32,37 +33,62 @@ func TestTracesOfEveryErasure(t *testing.T) {
 		}
 		return g.call(http.StatusOK, http.MethodGet, at+"/files", nil)["items"].([]any)[0].(object)["id"].(string)
 	}
+	// What is said of it has the same words at each door.
+	says := func(report object) {
+		if removed, ok := report["removed"]; ok && removed != true || report["traces"] != "pending" {
+			t.Errorf("the report is %v", report)
+		}
+	}
+	remove := func(path string) { says(g.call(http.StatusOK, http.MethodDelete, path, nil)) }
 	ways := map[string]func(){
-		"a note": func() { g.call(http.StatusOK, http.MethodDelete, at+"/notes/"+add()+"?erase=true", nil) },
+		"a note": func() { remove(at + "/notes/" + add() + "?erase=true") },
 		"a deleted note": func() {
 			id := add()
 			g.call(http.StatusNoContent, http.MethodDelete, at+"/notes/"+id, nil)
-			g.call(http.StatusOK, http.MethodDelete, at+"/notes/"+id+"?erase=true", nil)
+			remove(at + "/notes/" + id + "?erase=true")
 		},
-		"a file": func() { g.call(http.StatusOK, http.MethodDelete, at+"/files/"+file()+"?erase=true", nil) },
-		"a memory of mem0": func() {
-			g.call(http.StatusOK, http.MethodDelete, "/mem0/v1/memories/"+add()+"/?erase=true", nil)
-		},
+		"a file":           func() { remove(at + "/files/" + file() + "?erase=true") },
+		"a memory of mem0": func() { remove("/mem0/v1/memories/" + add() + "/?erase=true") },
 		"a tool of MCP": func() {
-			g.call(http.StatusOK, http.MethodPost, "/mcp", object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{
+			got := g.call(http.StatusOK, http.MethodPost, "/mcp", object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{
 				"name": "delete_note", "arguments": object{"collection": "c", "note": add(), "erase": true},
 			}})
+			says(got["result"].(object)["structuredContent"].(object))
+		},
+		"a tool of MCP for several": func() {
+			got := g.call(http.StatusOK, http.MethodPost, "/mcp", object{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": object{
+				"name": "forget", "arguments": object{"collection": "c", "notes": []string{add()}, "erase": true},
+			}})
+			says(got["result"].(object)["structuredContent"].(object))
 		},
 		"a collection": func() {
 			add()
 			g.call(http.StatusNoContent, http.MethodDelete, at, nil)
 		},
+		"a collection, waited for": func() {
+			add()
+			remove(at + "?wait=removed")
+		},
+		"a folder": func() {
+			g.call(http.StatusCreated, http.MethodPost, "/v1/folders", object{"name": "books"})
+			remove("/v1/folders/books?wait=removed")
+		},
 		"a user": func() {
 			add()
-			g.call(http.StatusOK, http.MethodDelete, "/v1/collections/by?user=nora&wait=removed", nil)
+			remove("/v1/collections/by?user=nora&wait=removed")
 		},
 		"an agent": func() {
 			add()
-			g.call(http.StatusNoContent, http.MethodDelete, "/v1/agents/scout", nil)
+			remove("/v1/agents/scout?wait=removed")
 		},
 		"a tenant": func() {
 			scope, _ := tenantWith(t, admin, g, word)
 			must.Do(t, admin.DeleteTenant(t.Context(), scope.Tenant().String()))
+		},
+		"a tenant, by its route": func() {
+			scope, _ := tenantWith(t, admin, g, word+"s")
+			g.key = must.Get(admin.CreateOperatorKey(t.Context(), "test", time.Hour))(t).Text
+			remove("/v1/tenants/" + scope.Tenant().String() + "?wait=removed")
 		},
 	}
 	st := must.Get(openToolEmbedded(t.Context(), cfg, log))(t)

@@ -277,7 +277,7 @@ func TestDefaultNamesOfAFleet(t *testing.T) {
 	if n := counted.lists.Load(); n > 16 {
 		t.Errorf("%d lists for one name", n)
 	}
-	must.Do(t, l.collections.Delete(t.Context(), l.all, "base__clone-40", false))
+	must.Get(l.collections.Delete(t.Context(), l.all, "base__clone-40", false))(t)
 	var group sync.WaitGroup
 	for range 5 {
 		group.Go(func() { l.clone(l.all, "base", clone.Input{}) })
@@ -339,9 +339,10 @@ func TestCopyInBatches(t *testing.T) {
 	}
 
 	// The source can be deleted: the copy is independent of it. A fork is not.
-	l.is(l.collections.Delete(t.Context(), l.all, "base", false), fault.HasForks)
+	_, err = l.collections.Delete(t.Context(), l.all, "base", false)
+	l.is(err, fault.HasForks)
 	inn := l.contents("inner")
-	must.Do(t, l.collections.Delete(t.Context(), l.all, "base", true))
+	must.Get(l.collections.Delete(t.Context(), l.all, "base", true))(t)
 	var removed []memory.Progress
 	must.Do(t, l.clones.RunRemove(t.Context(), job, memory.Job{Collection: base.ID}, func(_ context.Context, p memory.Progress) error {
 		removed = append(removed, p)
@@ -369,7 +370,7 @@ func TestCopyOfDeletedSource(t *testing.T) {
 	}
 	made := l.clone(l.all, "base", clone.Input{Mode: clone.Copy, Name: "copied", BatchSize: 2})
 	err := l.clones.RunCopy(t.Context(), l.all, *made.Job, func(ctx context.Context, _ memory.Progress) error {
-		if err := l.collections.Delete(ctx, l.all, "base", false); err != nil && !fault.Is(err, fault.NotFound) {
+		if _, err := l.collections.Delete(ctx, l.all, "base", false); err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
 		return nil
@@ -513,17 +514,17 @@ func TestCloneIdempotencyOverADeletedCollection(t *testing.T) {
 		if first.Job != nil {
 			must.Do(t, l.clones.RunCopy(t.Context(), l.all, *first.Job, noProgress))
 		}
-		must.Do(t, l.collections.Delete(t.Context(), l.all, "base", true))
+		must.Get(l.collections.Delete(t.Context(), l.all, "base", true))(t)
 		l.collection(notes.CollectionInput{Name: "base"})
 		_, err := l.clones.Clone(t.Context(), l.all, "base", in, r)
 		l.is(err, fault.IdempotencyReuse)
 
 		r.Idempotency.Key = "other"
 		must.Get(l.clones.Clone(t.Context(), l.all, "base", clone.Input{Name: "gone"}, r))(t)
-		must.Do(t, l.collections.Delete(t.Context(), l.all, "gone", false))
+		must.Get(l.collections.Delete(t.Context(), l.all, "gone", false))(t)
 		_, err = l.clones.Clone(t.Context(), l.all, "base", clone.Input{Name: "gone"}, r)
 		l.is(err, fault.IdempotencyReuse)
-		must.Do(t, l.collections.Delete(t.Context(), l.all, "made", false))
-		must.Do(t, l.collections.Delete(t.Context(), l.all, "base", false))
+		must.Get(l.collections.Delete(t.Context(), l.all, "made", false))(t)
+		must.Get(l.collections.Delete(t.Context(), l.all, "base", false))(t)
 	}
 }

@@ -3,12 +3,14 @@ package mcp
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/slipboxhq/slipbox/internal/clip"
+	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/text"
 )
 
@@ -353,7 +355,35 @@ type choiceAnswer struct {
 	Sources    []string `json:"sources,omitempty"` // notes that may still say what was deleted
 	Candidates []hit    `json:"candidates,omitzero"`
 	LeftOut    int      `json:"left_out,omitempty"`
-	what, next string   // what the tool does; how to call it to do so
+	// Of an erasure.
+	Kept       []string      `json:"kept,omitempty"` // names of collections where something is left
+	Traces     memory.Traces `json:"traces,omitempty"`
+	Waiting    []string      `json:"waiting,omitempty"` // jobs that erase earlier summaries
+	what, next string        // what the tool does; how to call it to do so
+}
+
+// erased adds the report of an erasure; of a deletion it is empty.
+func (a *choiceAnswer) erased(report []byte) error {
+	if len(report) == 0 {
+		return nil
+	}
+	var got struct {
+		Kept []struct {
+			Name string `json:"name"`
+		} `json:"kept"`
+		Traces  memory.Traces `json:"traces"`
+		Waiting []string      `json:"waiting"`
+	}
+	if err := json.Unmarshal(report, &got); err != nil {
+		return fmt.Errorf("decode the report of an erasure: %w", err)
+	}
+	for _, k := range got.Kept {
+		if !slices.Contains(a.Kept, k.Name) {
+			a.Kept = append(a.Kept, k.Name)
+		}
+	}
+	a.Traces, a.Waiting = got.Traces, append(a.Waiting, got.Waiting...)
+	return nil
 }
 
 func (a *choiceAnswer) shorten() bool {
@@ -380,6 +410,15 @@ func (a *choiceAnswer) text() string {
 		}
 		if len(a.Sources) > 0 {
 			fmt.Fprintf(&b, " These notes may still say it: %s.", strings.Join(a.Sources, ", "))
+		}
+		if len(a.Waiting) > 0 {
+			b.WriteString(" Summaries are made again first.")
+		}
+		if s := a.Traces.Sentence(); s != "" {
+			b.WriteString(" " + s)
+		}
+		if len(a.Kept) > 0 {
+			fmt.Fprintf(&b, " Something is left in %s: erase it there.", asData(strings.Join(a.Kept, ", ")))
 		}
 	}
 	return b.String()

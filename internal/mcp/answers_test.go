@@ -33,6 +33,21 @@ func TestRememberCreatedCollection(t *testing.T) {
 	}
 }
 
+// What an erasure has left is said, each collection once.
+func TestErasuresAreReported(t *testing.T) {
+	t.Parallel()
+	a := &choiceAnswer{Deleted: []string{"x", "y"}, what: "deleted"}
+	for _, report := range []string{``, `{"kept":[{"name":"fork"}],"traces":"pending","waiting":["j"]}`, `{"kept":[{"name":"fork"}],"traces":"vacuum_needed","waiting":[]}`} {
+		if err := a.erased([]byte(report)); err != nil {
+			t.Error(err)
+		}
+	}
+	const want = "Deleted: 2. Summaries are made again first. Gaps of the database's file may keep pieces until an operator runs `gateway vacuum`. Something is left in fork: erase it there."
+	if got := a.text(); got != want {
+		t.Errorf("%s", got)
+	}
+}
+
 // What is stored cannot be read as a line of an answer's own, or as the end of what was recalled.
 func TestStoredTextIsData(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ const (
 	outNoteBody   = `{"type":"object","required":["content","id"],"properties":{"content":{"type":"string"},"id":{"type":"string"},"kind":{"type":"string"},"context":{"type":"string"},"occurred_at":{"type":"string"},"revision":{"type":"integer"},"cut":{"type":"boolean","description":"Parts are left out; read the resource for all."}}}`
 	outHits       = `{"type":"object","required":["hits"],"properties":{"hits":{"type":"array","items":{"type":"object","required":["content","note"],"properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"},"occurred_at":{"type":"string"},"collection":{"type":"string"},"cut":{"type":"boolean"},"exchange":{"type":"array","description":"The other messages of its exchange.","items":{"type":"object","required":["content","note"],"properties":{"content":{"type":"string"},"note":{"type":"string"},"cut":{"type":"boolean"}}}}}}},"answerable":{"type":"number","description":"How well the hits fit the question, 0 to 1."},"left_out":{"type":"integer","description":"Hits that did not fit."}}}`
 	outContext    = `{"type":"object","required":["text","notes"],"properties":{"text":{"type":"string"},"notes":{"type":"array","items":{"type":"string"},"description":"Ids of the notes of the marks [1], [2], …"},"answerable":{"type":"number"},"left_out":{"type":"integer"}}}`
-	outDeleted    = `{"type":"object","required":["deleted"],"properties":{"deleted":{"type":"array","items":{"type":"string"}},"sources":{"type":"array","items":{"type":"string"}}}}`
+	outDeleted    = `{"type":"object","required":["deleted"],"properties":{"deleted":{"type":"array","items":{"type":"string"}},"sources":{"type":"array","items":{"type":"string"}}` + outErased + `}}`
 	outLinks      = `{"type":"object","required":["links"],"properties":{"links":{"type":"array","items":{"type":"object","properties":{"target":{"type":"string"},"relation":{"type":"string"},"confidence":{"type":"number"}}}},"left_out":{"type":"integer"}}}`
 	outMessages   = `{"type":"object","required":["messages"],"properties":{"messages":{"type":"array","items":{"type":"string"},"description":"Ids."},"learned":{"type":"array","items":{"type":"object","properties":{"memory":{"type":"string"},"event":{"type":"string"},"note":{"type":"string"}}}},"revision":{"type":"integer"},"job":{"type":"string"},"redacted":{"type":"string"},"unread":{"type":"integer","description":"Parts without a text, which were left out."},"left_out":{"type":"integer"}}}`
 	outRemember   = `{"type":"object","required":["collection"],"properties":{"collection":{"type":"string"},"created":{"type":"boolean"},"note":{"type":"string"},"messages":{"type":"array","items":{"type":"string"}},"job":{"type":"string"},"redacted":{"type":"string"},"unread":{"type":"integer","description":"Parts without a text, which were left out."},"left_out":{"type":"integer"}}}`
@@ -48,7 +48,9 @@ const (
 	outDiff           = `{"type":"object","required":["changes","links"],"properties":{"changes":{"type":"array","items":{"type":"object","required":["note","change"],"properties":{"note":{"type":"string"},"change":{"type":"string"},"content":{"type":"string"},"fields":{"type":"object","description":"Of a changed note, what differs."},"cut":{"type":"boolean"}}}},"links":{"type":"array","items":{"type":"object","properties":{"source":{"type":"string"},"target":{"type":"string"},"relation":{"type":"string"},"change":{"type":"string"}}}},"next_cursor":{"type":"string"},"left_out":{"type":"integer"}}}`
 	outMerged         = `{"type":"object","required":["notes","links"],"properties":{"notes":{"type":"integer","description":"Notes that the merge changes."},"links":{"type":"integer"},"revision":{"type":"integer"},"conflicts":{"type":"array","items":{"type":"object","properties":{"note":{"type":"string"},"field":{"type":"string"},"ours":{"type":"string"},"theirs":{"type":"string"}}}},"review":{"type":"string","description":"Id of the review that waits for approval."},"in_review":{"type":"integer"},"job":{"type":"string","description":"Id of the job that merges a large change."},"left_out":{"type":"integer"}}}`
 	outCorrected      = `{"type":"object","required":["candidates"],"properties":{"note":` + outNoteBody + `,"candidates":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"}}}},"left_out":{"type":"integer"}}}`
-	outForgotten      = `{"type":"object","required":["deleted"],"properties":{"deleted":{"type":"array","items":{"type":"string"}},"missing":{"type":"array","items":{"type":"string"}},"sources":{"type":"array","items":{"type":"string"}},"candidates":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"}}}},"left_out":{"type":"integer"}}}`
+	// The fields of an erasure.
+	outErased    = `,"kept":{"type":"array","items":{"type":"string"},"description":"Collections where something is left to erase."},"traces":{"type":"string","description":"What the files of the database keep: cleared, pending, vacuum_needed, autovacuum."},"waiting":{"type":"array","items":{"type":"string"},"description":"Jobs that erase earlier summaries."}`
+	outForgotten = `{"type":"object","required":["deleted"],"properties":{"deleted":{"type":"array","items":{"type":"string"}},"missing":{"type":"array","items":{"type":"string"}},"sources":{"type":"array","items":{"type":"string"}},"candidates":{"type":"array","items":{"type":"object","properties":{"content":{"type":"string"},"note":{"type":"string"},"score":{"type":"number"}}}},"left_out":{"type":"integer"}` + outErased + `}}`
 )
 
 // definitions returns the tools, in the order in which they are listed.
@@ -340,6 +342,9 @@ func forget(c *call) (answer, error) {
 		}
 		out.Deleted = append(out.Deleted, id)
 		out.Sources = append(out.Sources, sourcesOf(head)...)
+		if err := out.erased(head.Body); err != nil {
+			return nil, err
+		}
 	}
 	out.Sources = slices.DeleteFunc(out.Sources, func(id string) bool { return slices.Contains(out.Deleted, id) })
 	return out, nil
@@ -417,7 +422,11 @@ func deleteNote(c *call, path string, query url.Values) (answer, error) {
 		return nil, err
 	}
 	head, err := c.send(Request{Method: http.MethodDelete, Path: path}, query, nil)
-	return &choiceAnswer{Deleted: []string{id}, Sources: sourcesOf(head), what: "deleted"}, err
+	if err != nil {
+		return nil, err
+	}
+	out := &choiceAnswer{Deleted: []string{id}, Sources: sourcesOf(head), what: "deleted"}
+	return out, out.erased(head.Body)
 }
 
 // linkTries is how often links are merged when the note changes meanwhile.

@@ -407,6 +407,18 @@ const (
 	TracesAutovacuum   Traces = "autovacuum"    // dead rows, until the database server vacuums them
 )
 
+// Sentence says what is left, for people; "": nothing, or what the database server clears.
+func (t Traces) Sentence() string {
+	switch t {
+	case TracesPending:
+		return "Gaps of the database's file may keep pieces until the gateway vacuums it, in some minutes."
+	case TracesVacuumNeeded:
+		return "Gaps of the database's file may keep pieces until an operator runs `gateway vacuum`."
+	case TracesCleared, TracesAutovacuum:
+	}
+	return ""
+}
+
 // WriteOptions describe a changeset.
 type WriteOptions struct {
 	Cause   Cause

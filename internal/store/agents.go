@@ -124,7 +124,7 @@ func (b *Base) ListAgents(ctx context.Context, s tenant.Scope, after string, lim
 
 // DeleteAgent implements tenant.AgentStore. Forks that others made of its collections become
 // independent.
-func (b *Base) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) error {
+func (b *Base) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) (jobs []uuid.UUID, err error) {
 	for {
 		var next uuid.UUID
 		var found bool
@@ -148,11 +148,14 @@ func (b *Base) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) er
 				"DELETE FROM idempotency WHERE tenant = $1 AND agent = $2", "DELETE FROM agents WHERE tenant = $1 AND id = $2")
 		})
 		if err != nil || !found {
-			return err
+			return jobs, err
 		}
 		audit := memory.AuditEntry{Action: "collection.delete", Detail: map[string]any{"agent": id.String()}}
-		if _, err := b.DeleteCollection(ctx, s, next, true, audit); err != nil && !fault.Is(err, fault.NotFound) {
-			return err
+		job, err := b.DeleteCollection(ctx, s, next, true, audit)
+		if err == nil {
+			jobs = append(jobs, job.ID)
+		} else if !fault.Is(err, fault.NotFound) {
+			return jobs, err
 		}
 	}
 }

@@ -204,12 +204,12 @@ func (t *notifying) EraseNotes(ctx context.Context, s tenant.Scope, collection u
 }
 
 // DeleteAgent implements tenant.AgentStore.
-func (t *notifying) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) error {
-	err := t.Store.DeleteAgent(ctx, s, id)
+func (t *notifying) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) ([]uuid.UUID, error) {
+	jobs, err := t.Store.DeleteAgent(ctx, s, id)
 	if err == nil {
 		t.notify(Change{Tenant: s.Tenant(), Agent: id, Deleted: true})
 	}
-	return err
+	return jobs, err
 }
 
 // DeleteTenant implements tenant.AdminStore.

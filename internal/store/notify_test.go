@@ -213,7 +213,7 @@ func TestNotifyOnCollections(t *testing.T) {
 	must.Get(l.DeleteCollection(t.Context(), l.s, target.ID, false, memory.AuditEntry{Action: "collection.delete"}))(t)
 	l.wants("a removal", store.Change{Collection: target.ID, Stages: task, Deleted: true})
 	ada := must.Get(l.EnsureAgent(t.Context(), l.s, "ada"))(t)
-	l.must(l.DeleteAgent(t.Context(), l.s, ada.ID))
+	must.Get(l.DeleteAgent(t.Context(), l.s, ada.ID))(t)
 	l.wants("the removal of an agent", store.Change{Agent: ada.ID, Deleted: true})
 	l.must(l.DeleteTenant(t.Context(), grant.Operator("test"), l.s.Tenant()))
 	l.wants("the removal of the tenant", store.Change{Deleted: true})

@@ -202,7 +202,7 @@ func (ob *observed) CreateWebhook(ctx context.Context, s tenant.Scope, w memory.
 }
 
 // DeleteAgent implements Store.
-func (ob *observed) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) (err error) {
+func (ob *observed) DeleteAgent(ctx context.Context, s tenant.Scope, id uuid.UUID) (out1 []uuid.UUID, err error) {
 	ctx, finish := ob.begin(ctx, "DeleteAgent", s.Tenant(), uuid.Nil)
 	defer finish(&err)
 	return ob.Store.DeleteAgent(ctx, s, id)

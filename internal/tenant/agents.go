@@ -107,25 +107,25 @@ func (a *Agents) Get(ctx context.Context, s Scope, ref string) (Agent, error) {
 
 // Delete deletes an agent with its collections and keys. Besides Admin it requires what each of
 // these requires alone: the permission CollectionsWrite, and every permission of the agent's keys
-// that work.
-func (a *Agents) Delete(ctx context.Context, s Scope, ref string) error {
+// that work. It returns the jobs that remove the rows of the collections.
+func (a *Agents) Delete(ctx context.Context, s Scope, ref string) (jobs []uuid.UUID, err error) {
 	for _, p := range []Permission{Admin, CollectionsWrite} {
 		if err := Check(s, p); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	agent, err := a.Get(ctx, s, ref)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := a.deps.Keys.CheckCoversAgent(ctx, s, agent.ID); err != nil {
-		return err
+		return nil, err
 	}
-	if err := a.deps.Store.DeleteAgent(ctx, s, agent.ID); err != nil {
-		return err
+	if jobs, err = a.deps.Store.DeleteAgent(ctx, s, agent.ID); err != nil {
+		return nil, err
 	}
 	a.deps.OnChange(s.Tenant())
-	return a.deps.Audit.Record(ctx, s, Event{
+	return jobs, a.deps.Audit.Record(ctx, s, Event{
 		Action: "agent.delete", Target: agent.ID.String(), Detail: map[string]any{"name": agent.Name},
 	})
 }

@@ -178,6 +178,6 @@ type AgentStore interface {
 	AgentByRef(ctx context.Context, s Scope, ref string) (Agent, error)
 	// ListAgents returns a page ordered by name, starting after the given name.
 	ListAgents(ctx context.Context, s Scope, after string, limit int) ([]Agent, error)
-	// DeleteAgent deletes the agent with its collections and keys.
-	DeleteAgent(ctx context.Context, s Scope, id uuid.UUID) error
+	// DeleteAgent deletes the agent with its collections and keys. It returns the jobs that remove their rows.
+	DeleteAgent(ctx context.Context, s Scope, id uuid.UUID) (jobs []uuid.UUID, err error)
 }

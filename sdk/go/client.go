@@ -219,10 +219,15 @@ func (c *Client) PatchCollection(ctx context.Context, ref CollectionRef, change 
 	return call[Collection](ctx, c, within(http.MethodPatch, change, options, ref))
 }
 
-// DeleteCollection deletes one collection. ForgetExternal deletes all of a user.
+// DeleteCollection deletes one collection. [Client.RemoveCollection] waits for its rows, [Client.ForgetExternal] deletes all of a user.
 func (c *Client) DeleteCollection(ctx context.Context, name Named, options ...Option) error {
 	_, _, err := c.body(ctx, within(http.MethodDelete, nil, options, name))
 	return err
+}
+
+// RemoveCollection deletes one collection, waits until its rows are gone, within limits, and reports whether they are.
+func (c *Client) RemoveCollection(ctx context.Context, name Named, options ...Option) (RemovalReport, error) {
+	return call[RemovalReport](ctx, c, within(http.MethodDelete, nil, append(slices.Clip(options), Query("wait", "removed")), name))
 }
 
 // ForgetExternal deletes every collection that has these ids of the application, and reports what was in them.

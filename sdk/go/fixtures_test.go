@@ -220,7 +220,7 @@ func TestFixtures(t *testing.T) {
 			compare(t, c, returned, items, err)
 		})
 	}
-	called["do"], called["eraseNote"] = called["request"], called["deleteNote"]
+	called["do"], called["eraseNote"], called["removeCollection"] = called["request"], called["deleteNote"], called["deleteCollection"]
 	for method := range reflect.TypeFor[*slipbox.Client]().Methods() {
 		if name := strings.ToLower(method.Name[:1]) + method.Name[1:]; !called[name] {
 			t.Errorf("no case calls %s", method.Name)
@@ -317,7 +317,7 @@ type arguments struct {
 	ref             slipbox.CollectionRef
 	external        slipbox.External
 	note, job, name string
-	run             string
+	run, wait       string
 	results         []slipbox.CallResult
 	erase           bool
 	file            file
@@ -376,6 +376,9 @@ func read(c testCase) (arguments, error) {
 			into(raw, &a.erase)
 		case "file":
 			into(raw, &a.file)
+		case "wait":
+			a.wait = text(raw)
+			a.options = append(a.options, slipbox.Query(name, a.wait))
 		case "query":
 			var query map[string]json.RawMessage
 			into(raw, &query)
@@ -447,6 +450,9 @@ var operations = map[string]operation{
 		return c.PatchCollection(ctx, a.ref, in, a.options...)
 	}),
 	"deleteCollection": with(func(ctx context.Context, c *slipbox.Client, a arguments, _ none) (any, error) {
+		if a.wait != "" {
+			return c.RemoveCollection(ctx, slipbox.Named(a.name), a.options...)
+		}
 		return nil, c.DeleteCollection(ctx, slipbox.Named(a.name), a.options...)
 	}),
 	"forgetExternal": with(func(ctx context.Context, c *slipbox.Client, a arguments, _ none) (slipbox.ForgetReport, error) {

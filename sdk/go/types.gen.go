@@ -3441,6 +3441,21 @@ type Remembered struct {
 	Turn *int64 `json:"turn,omitempty"`
 }
 
+// RemovalReport defines model for RemovalReport.
+type RemovalReport struct {
+	// Jobs Jobs that remove its rows. Each is 404 when they are gone.
+	Jobs []string `json:"jobs"`
+
+	// Removed All rows of what was deleted are known to be gone.
+	Removed bool `json:"removed"`
+
+	// Traces What the files of the database keep of all that was erased, in gaps of their pages. `cleared`: nothing. `pending`: pieces, until
+	// the gateway vacuums the file, when nothing was written for ten seconds, after ten minutes, or when it ends. `vacuum_needed`:
+	// pieces, until an operator runs `gateway vacuum`; the file is larger than `SLIPBOX_VACUUM_BELOW`. `autovacuum`: dead rows,
+	// until Postgres vacuums them.
+	Traces *Traces `json:"traces,omitempty"`
+}
+
 // RerankMode `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
 type RerankMode string
 

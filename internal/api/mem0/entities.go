@@ -121,13 +121,13 @@ func (s *Service) removeEntity(ctx context.Context, r *route.Request) (route.Rep
 	if err != nil {
 		return route.Reply{}, err
 	}
-	switch _, err := s.Collections.Forget(ctx, r.Scope, e, notes.RefuseForks); {
+	switch err := s.forget(ctx, r.Scope, e); {
 	case fault.Is(err, fault.NotFound):
 		return route.Reply{}, fault.Missing("entity")
 	case err != nil:
 		return route.Reply{}, err
 	}
-	return ok(message{"Entity deleted successfully!"})
+	return ok(message{Message: "Entity deleted successfully!"})
 }
 
 // The states of a profile.

@@ -149,44 +149,47 @@ func (s *Service) update(ctx context.Context, r *route.Request, id uuid.UUID) (r
 	}{out, "Memory updated successfully!"}, err)
 }
 
-// deleteMemory deletes a memory, or erases it and what was derived from it. It returns the notes that may still say it.
-func (s *Service) deleteMemory(ctx context.Context, scope tenant.Scope, id uuid.UUID, erase bool, q memory.Request) (said []uuid.UUID, err error) {
+// deleteMemory deletes a memory, or erases it and what was derived from it.
+func (s *Service) deleteMemory(ctx context.Context, scope tenant.Scope, id uuid.UUID, erase bool, q memory.Request) (out notes.Erasure, err error) {
 	err = s.holding(ctx, scope, id, func(c *memory.Collection) error {
-		said, err = s.deleteIn(ctx, scope, c.ID.String(), id, erase, q)
+		out, err = s.deleteIn(ctx, scope, c.ID.String(), id, erase, q)
 		return err
 	})
-	return said, err
+	return out, err
 }
 
 // deleteIn is deleteMemory of a note of a collection.
-func (s *Service) deleteIn(ctx context.Context, scope tenant.Scope, ref string, id uuid.UUID, erase bool, q memory.Request) ([]uuid.UUID, error) {
+func (s *Service) deleteIn(ctx context.Context, scope tenant.Scope, ref string, id uuid.UUID, erase bool, q memory.Request) (notes.Erasure, error) {
 	if erase {
-		out, err := s.Notes.Erase(ctx, scope, ref, id, notes.TakeSentences, q)
-		return out.Said, err
+		return s.Notes.Erase(ctx, scope, ref, id, notes.TakeSentences, q)
 	}
 	out, err := s.Notes.DeleteWith(ctx, scope, ref, id, notes.TakeSentences, q)
-	return out.Said, err
+	return notes.Erasure{Deleted: out}, err
 }
 
-// deletedMessage is the message of a deletion, with the ids of the notes that may still say what was deleted.
-func deletedMessage(done string, said []uuid.UUID) message {
+// deletedMessage is the message of a deletion, with the ids of the notes that may still say what was deleted, and what an erasure has left.
+func deletedMessage(done string, e *notes.Erasure) message {
 	const most = 32
-	if len(said) == 0 {
-		return message{done}
+	out := message{Message: done, Traces: e.Traces, Waiting: e.Waiting}
+	for _, k := range e.Kept {
+		out.Kept = append(out.Kept, k.Name)
 	}
-	list := make([]string, 0, most)
-	for _, id := range said[:min(len(said), most)] {
-		list = append(list, id.String())
+	if len(e.Said) > 0 {
+		list := make([]string, 0, most)
+		for _, id := range e.Said[:min(len(e.Said), most)] {
+			list = append(list, id.String())
+		}
+		out.Message += " Messages that may still say it: " + strings.Join(list, ", ")
 	}
-	return message{done + " Messages that may still say it: " + strings.Join(list, ", ")}
+	return out
 }
 
 // erases reports whether a request asks to remove every version.
 func erases(r *route.Request) bool { return r.Query.Get("erase") == "true" }
 
 func (s *Service) remove(ctx context.Context, r *route.Request, id uuid.UUID) (route.Reply, error) {
-	said, err := s.deleteMemory(ctx, r.Scope, id, erases(r), r.Conditions)
-	return answer(deletedMessage("Memory deleted successfully!", said), err)
+	out, err := s.deleteMemory(ctx, r.Scope, id, erases(r), r.Conditions)
+	return answer(deletedMessage("Memory deleted successfully!", &out), err)
 }
 
 type batchBody struct {
@@ -238,7 +241,7 @@ func (s *Service) updateMany(ctx context.Context, r *route.Request) (route.Reply
 			return route.Reply{}, atIndex(i, err)
 		}
 	}
-	return ok(message{fmt.Sprintf("Successfully updated %d memories", len(ids))})
+	return ok(message{Message: fmt.Sprintf("Successfully updated %d memories", len(ids))})
 }
 
 func (s *Service) removeMany(ctx context.Context, r *route.Request) (route.Reply, error) {
@@ -246,16 +249,16 @@ func (s *Service) removeMany(ctx context.Context, r *route.Request) (route.Reply
 	if err != nil {
 		return route.Reply{}, err
 	}
-	var all []uuid.UUID
+	var all notes.Erasure
 	for i, id := range ids {
-		said, err := s.deleteMemory(ctx, r.Scope, id, erases(r) || list[i].Erase, memory.Request{})
-		all = append(all, said...)
+		one, err := s.deleteMemory(ctx, r.Scope, id, erases(r) || list[i].Erase, memory.Request{})
+		all.Add(&one)
 		if err != nil && (!fault.Is(err, fault.NotFound) || !slices.Contains(ids[:i], id)) {
 			return route.Reply{}, atIndex(i, err)
 		}
 	}
-	all = slices.DeleteFunc(all, func(id uuid.UUID) bool { return slices.Contains(ids, id) })
-	return ok(deletedMessage(fmt.Sprintf("Successfully deleted %d memories", len(ids)), all))
+	all.Said = slices.DeleteFunc(all.Said, func(id uuid.UUID) bool { return slices.Contains(ids, id) })
+	return ok(deletedMessage(fmt.Sprintf("Successfully deleted %d memories", len(ids)), &all))
 }
 
 // removeAll deletes the memories that the query selects, with the messages that they were learned from. Where that is
@@ -274,6 +277,7 @@ func (s *Service) removeAll(ctx context.Context, r *route.Request) (route.Reply,
 	if err != nil {
 		return route.Reply{}, err
 	}
+	var all notes.Erasure
 	for _, home := range homes {
 		if len(unknown(c)) > 0 {
 			found, err := s.Collections.ByExternal(ctx, r.Scope, home)
@@ -288,19 +292,34 @@ func (s *Service) removeAll(ctx context.Context, r *route.Request) (route.Reply,
 		switch t {
 		case never:
 		case always:
-			_, err = s.Collections.Forget(ctx, r.Scope, home, notes.RefuseForks)
+			err = s.forget(ctx, r.Scope, home)
 		case depends:
-			err = s.removeMatching(ctx, r, home, e)
+			err = s.removeMatching(ctx, r, home, e, &all)
 		}
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return route.Reply{}, err
 		}
 	}
-	return ok(message{"Memories deleted successfully!"})
+	all.Said = nil // the messages are deleted, too
+	return ok(deletedMessage("Memories deleted successfully!", &all))
 }
 
-// removeMatching deletes the memories and messages of an entity that match: first what was learned, then its sources.
-func (s *Service) removeMatching(ctx context.Context, r *route.Request, home memory.External, e filter.Expr) error {
+// forget deletes every collection of an entity. One that is kept, since another agent's fork reads it, is an error.
+func (s *Service) forget(ctx context.Context, scope tenant.Scope, e memory.External) error {
+	done, err := s.Collections.Forget(ctx, scope, e, notes.RefuseForks)
+	if err != nil {
+		return err
+	}
+	for i := range done {
+		if done[i].Kept != nil {
+			return done[i].Kept
+		}
+	}
+	return nil
+}
+
+// removeMatching deletes the memories and messages of an entity that match: first what was learned, then its sources. It adds to all.
+func (s *Service) removeMatching(ctx context.Context, r *route.Request, home memory.External, e filter.Expr, all *notes.Erasure) error {
 	found, err := s.Collections.ByExternal(ctx, r.Scope, home)
 	if err != nil {
 		return err
@@ -324,9 +343,11 @@ func (s *Service) removeMatching(ctx context.Context, r *route.Request, home mem
 				return err
 			}
 			for _, id := range ids {
-				if _, err := s.deleteIn(ctx, r.Scope, ref, id, erases(r), memory.Request{}); err != nil && !fault.Is(err, fault.NotFound) {
+				one, err := s.deleteIn(ctx, r.Scope, ref, id, erases(r), memory.Request{})
+				if err != nil && !fault.Is(err, fault.NotFound) {
 					return err
 				}
+				all.Add(&one)
 			}
 			if len(ids) < maxListed {
 				break

@@ -117,7 +117,10 @@ func withBody[T any](next func(ctx context.Context, r *route.Request, body *T) (
 	}
 }
 
-// message is an answer that only says that something was done.
+// message is an answer that only says that something was done, and of an erasure what is left.
 type message struct {
-	Message string `json:"message"`
+	Message string        `json:"message"`
+	Kept    []string      `json:"kept,omitempty"` // names of collections
+	Traces  memory.Traces `json:"traces,omitempty"`
+	Waiting []uuid.UUID   `json:"waiting,omitempty"` // jobs
 }

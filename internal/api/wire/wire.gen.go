@@ -495,6 +495,18 @@ const (
 	WaitNone    Wait = "none"
 )
 
+// Defines values for WaitRemoved.
+const (
+	WaitRemovedNone    WaitRemoved = "none"
+	WaitRemovedRemoved WaitRemoved = "removed"
+)
+
+// Defines values for DeleteAgentParamsWait.
+const (
+	DeleteAgentParamsWaitNone    DeleteAgentParamsWait = "none"
+	DeleteAgentParamsWaitRemoved DeleteAgentParamsWait = "removed"
+)
+
 // Defines values for ListSharedBlocksParamsOrder.
 const (
 	ListSharedBlocksParamsOrderNewest  ListSharedBlocksParamsOrder = "newest"
@@ -532,6 +544,12 @@ const (
 // Defines values for DeleteCollectionParamsForks.
 const (
 	DeleteCollectionParamsForksMaterialise DeleteCollectionParamsForks = "materialise"
+)
+
+// Defines values for DeleteCollectionParamsWait.
+const (
+	DeleteCollectionParamsWaitNone    DeleteCollectionParamsWait = "none"
+	DeleteCollectionParamsWaitRemoved DeleteCollectionParamsWait = "removed"
 )
 
 // Defines values for BuildContextParamsInclude.
@@ -652,6 +670,12 @@ const (
 	ListSummariesParamsOrderUpdated ListSummariesParamsOrder = "updated"
 )
 
+// Defines values for DeleteFolderParamsWait.
+const (
+	DeleteFolderParamsWaitNone    DeleteFolderParamsWait = "none"
+	DeleteFolderParamsWaitRemoved DeleteFolderParamsWait = "removed"
+)
+
 // Defines values for ListFilesParamsOrder.
 const (
 	ListFilesParamsOrderNewest  ListFilesParamsOrder = "newest"
@@ -663,6 +687,12 @@ const (
 const (
 	ListReviewsParamsSortDate ListReviewsParamsSort = "date"
 	ListReviewsParamsSortRisk ListReviewsParamsSort = "risk"
+)
+
+// Defines values for DeleteTenantParamsWait.
+const (
+	DeleteTenantParamsWaitNone    DeleteTenantParamsWait = "none"
+	DeleteTenantParamsWaitRemoved DeleteTenantParamsWait = "removed"
 )
 
 // APIKey defines model for APIKey.
@@ -3636,6 +3666,21 @@ type Remembered struct {
 	Turn *int64 `json:"turn,omitempty"`
 }
 
+// RemovalReport defines model for RemovalReport.
+type RemovalReport struct {
+	// Jobs Jobs that remove its rows. Each is 404 when they are gone.
+	Jobs []uuid.UUID `json:"jobs"`
+
+	// Removed All rows of what was deleted are known to be gone.
+	Removed bool `json:"removed"`
+
+	// Traces What the files of the database keep of all that was erased, in gaps of their pages. `cleared`: nothing. `pending`: pieces, until
+	// the gateway vacuums the file, when nothing was written for ten seconds, after ten minutes, or when it ends. `vacuum_needed`:
+	// pieces, until an operator runs `gateway vacuum`; the file is larger than `SLIPBOX_VACUUM_BELOW`. `autovacuum`: dead rows,
+	// until Postgres vacuums them.
+	Traces *Traces `json:"traces,omitempty"`
+}
+
 // RerankMode `model` has a model judge the relevance of the hits; `endpoint` has the reranker of the settings order them, and `degraded` says when it did not.
 type RerankMode string
 
@@ -4847,6 +4892,9 @@ type ToolPath = ToolName
 // Wait defines model for wait.
 type Wait string
 
+// WaitRemoved defines model for waitRemoved.
+type WaitRemoved string
+
 // WebhookPath defines model for webhookPath.
 type WebhookPath = string
 
@@ -4906,6 +4954,15 @@ type ListAgentsParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
+
+// DeleteAgentParams defines parameters for DeleteAgent.
+type DeleteAgentParams struct {
+	// Wait `removed` answers when all rows are gone, within limits, with a report.
+	Wait *DeleteAgentParamsWait `form:"wait,omitempty" json:"wait,omitempty"`
+}
+
+// DeleteAgentParamsWait defines parameters for DeleteAgent.
+type DeleteAgentParamsWait string
 
 // ListAPIKeysParams defines parameters for ListAPIKeys.
 type ListAPIKeysParams struct {
@@ -5119,10 +5176,16 @@ type FindCollectionParams struct {
 type DeleteCollectionParams struct {
 	// Forks `materialise` copies what each fork reads from the collection into the fork first.
 	Forks *DeleteCollectionParamsForks `form:"forks,omitempty" json:"forks,omitempty"`
+
+	// Wait `removed` answers when all rows are gone, within limits, with a report.
+	Wait *DeleteCollectionParamsWait `form:"wait,omitempty" json:"wait,omitempty"`
 }
 
 // DeleteCollectionParamsForks defines parameters for DeleteCollection.
 type DeleteCollectionParamsForks string
+
+// DeleteCollectionParamsWait defines parameters for DeleteCollection.
+type DeleteCollectionParamsWait string
 
 // GetCollectionParams defines parameters for GetCollection.
 type GetCollectionParams struct {
@@ -5910,6 +5973,15 @@ type CreateFolderParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// DeleteFolderParams defines parameters for DeleteFolder.
+type DeleteFolderParams struct {
+	// Wait `removed` answers when all rows are gone, within limits, with a report.
+	Wait *DeleteFolderParamsWait `form:"wait,omitempty" json:"wait,omitempty"`
+}
+
+// DeleteFolderParamsWait defines parameters for DeleteFolder.
+type DeleteFolderParamsWait string
+
 // ListFilesParams defines parameters for ListFiles.
 type ListFilesParams struct {
 	// Order By creation, `oldest` or `newest` first; `updated`: the last changed first.
@@ -6018,6 +6090,15 @@ type ListTenantsParams struct {
 	// Cursor The `next_cursor` of the previous page.
 	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
+
+// DeleteTenantParams defines parameters for DeleteTenant.
+type DeleteTenantParams struct {
+	// Wait `removed` answers when all rows are gone, within limits, with a report.
+	Wait *DeleteTenantParamsWait `form:"wait,omitempty" json:"wait,omitempty"`
+}
+
+// DeleteTenantParamsWait defines parameters for DeleteTenant.
+type DeleteTenantParamsWait string
 
 // ListOwnToolsParams defines parameters for ListOwnTools.
 type ListOwnToolsParams struct {

@@ -538,7 +538,7 @@ func TestDeletedInFlight(t *testing.T) {
 		w.add("In a doomed space.")
 		j := w.claim(w.c.ID, memory.StagePrepare, 1)[0]
 		w.fake.Handle("analyze", func(llmtest.Request) llmtest.Reply {
-			if err := w.collections.Delete(t.Context(), w.s, w.c.ID.String(), false); err != nil {
+			if _, err := w.collections.Delete(t.Context(), w.s, w.c.ID.String(), false); err != nil {
 				t.Error(err)
 			}
 			return llmtest.Default()

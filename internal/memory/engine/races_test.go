@@ -161,7 +161,7 @@ func TestApproveAfterTheBaseIsDeleted(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d reviews, %v", len(list), err)
 	}
-	must.Do(t, w.collections.Delete(t.Context(), w.s, w.c.ID.String(), true))
+	must.Get(w.collections.Delete(t.Context(), w.s, w.c.ID.String(), true))(t)
 	w.drain()
 	must.Get(w.engine.Approve(t.Context(), w.s, list[0].ID, ""))(t)
 	if n := w.getIn(f, list[0].Changes[0].Note); n.Context != "Baking." {
@@ -245,7 +245,7 @@ func TestRemovalNeverDies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{heuristic: true})
 	w.learn("Bread needs flour, water and salt.")
-	must.Do(t, w.collections.Delete(t.Context(), w.s, w.c.ID.String(), false))
+	must.Get(w.collections.Delete(t.Context(), w.s, w.c.ID.String(), false))(t)
 	for range 5 {
 		j := w.claim(w.c.ID, memory.StageTask, 1)[0]
 		must.Do(t, w.engine.Fail(t.Context(), grant.Job(j.Tenant, j.ID), j, fault.New(fault.Unavailable, "the disk is full")))

@@ -152,11 +152,12 @@ func (f *Service) List(ctx context.Context, s tenant.Scope, after string, limit 
 	}
 }
 
-// Delete deletes a folder with its files (collections:write). Conflict while it is attached.
-func (f *Service) Delete(ctx context.Context, s tenant.Scope, ref string) error {
+// Delete deletes a folder with its files, and returns the job that removes their rows (collections:write). Conflict while it is
+// attached.
+func (f *Service) Delete(ctx context.Context, s tenant.Scope, ref string) (uuid.UUID, error) {
 	v, err := f.Folder(ctx, s, ref)
 	if err != nil {
-		return err
+		return uuid.Nil, err
 	}
 	return f.collections.Delete(ctx, s, v.Collection.ID.String(), false)
 }

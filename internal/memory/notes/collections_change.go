@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/slipboxhq/slipbox/internal/fault"
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/tenant"
@@ -109,15 +111,15 @@ func (p *CollectionPatch) apply(row *memory.Collection, policy memory.Policy, kn
 	return err
 }
 
-// Delete makes the collection NotFound from now on; a job removes its rows (collections:write, and
+// Delete makes the collection NotFound from now on, and returns the job that removes its rows (collections:write, and
 // base:write if it is shared). HasForks when forks read it, unless materialise makes them
 // independent first.
-func (c *Collections) Delete(ctx context.Context, s tenant.Scope, ref string, materialise bool) error {
+func (c *Collections) Delete(ctx context.Context, s tenant.Scope, ref string, materialise bool) (uuid.UUID, error) {
 	found, err := resolveFor(ctx, c.store, s, tenant.CollectionsWrite, ref)
 	if err != nil {
-		return err
+		return uuid.Nil, err
 	}
 	entry := memory.AuditEntry{Action: "collection.delete", Target: found.ID.String(), Detail: map[string]any{"name": found.Name}}
-	_, err = c.store.DeleteCollection(ctx, s, found.ID, materialise, entry)
-	return err
+	job, err := c.store.DeleteCollection(ctx, s, found.ID, materialise, entry)
+	return job.ID, err
 }

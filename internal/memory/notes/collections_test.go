@@ -185,10 +185,11 @@ func TestPatchAndDeleteCollection(t *testing.T) {
 		_, err := patch(p)
 		d.is(err, fault.Invalid, field)
 	}
-	d.must(d.collections.Delete(t.Context(), d.all, "things", false))
+	must.Get(d.collections.Delete(t.Context(), d.all, "things", false))(t)
 	_, err := d.collections.Get(t.Context(), d.all, c.ID.String())
 	d.is(err, fault.NotFound)
-	d.is(d.collections.Delete(t.Context(), d.all, c.ID.String(), false), fault.NotFound)
+	_, err = d.collections.Delete(t.Context(), d.all, c.ID.String(), false)
+	d.is(err, fault.NotFound)
 	d.collection("things") // the name is free
 	if d.woken.Load() == 0 {
 		t.Error("nobody was told of the job that removes")

@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -121,14 +122,14 @@ func (n *Service) EraseAll(ctx context.Context, s tenant.Scope, ref string, ids 
 		if err != nil {
 			return out, err
 		}
-		out.add(&one)
+		out.Add(&one)
 	}
 	return out, nil
 }
 
-// add adds a later erasure.
-func (e *Erasure) add(o *Erasure) {
-	e.Revision, e.Traces = max(e.Revision, o.Revision), o.Traces
+// Add adds a later erasure, or a deletion, which has left no traces.
+func (e *Erasure) Add(o *Erasure) {
+	e.Revision, e.Traces = max(e.Revision, o.Revision), cmp.Or(o.Traces, e.Traces)
 	e.Versions, e.Jobs, e.Reviews = e.Versions+o.Versions, e.Jobs+o.Jobs, e.Reviews+o.Reviews
 	e.Layers, e.Gone, e.Waiting = memory.AppendNew(e.Layers, o.Layers...), memory.AppendNew(e.Gone, o.Gone...), memory.AppendNew(e.Waiting, o.Waiting...)
 	gone := func(id uuid.UUID) bool { return slices.Contains(e.Gone, id) }

@@ -474,7 +474,7 @@ func TestRefresh(t *testing.T) {
 		t.Errorf("%d reads of the log", n)
 	}
 	// The index of a deleted collection is dropped.
-	r.noError(r.collections.Delete(t.Context(), r.all, c.ID.String(), false))
+	must.Get(r.collections.Delete(t.Context(), r.all, c.ID.String(), false))(t)
 	r.recall.Refresh(t.Context(), r.all, c.ID)
 	until(t, "the eviction", func() bool { return r.recall.Versions(c.ID) == 0 })
 }

@@ -80,7 +80,7 @@ func TestEightLayersMadeIndependent(t *testing.T) {
 	}
 	before := picture()
 	for _, c := range chain[:len(chain)-1] {
-		r.noError(r.collections.Delete(t.Context(), r.all, c.ID.String(), true))
+		must.Get(r.collections.Delete(t.Context(), r.all, c.ID.String(), true))(t)
 		job := memory.Job{Collection: c.ID}
 		r.noError(r.clones.RunRemove(t.Context(), r.all, job, func(context.Context, memory.Progress) error { return nil }))
 		if after := picture(); !slices.Equal(after, before) {

@@ -307,7 +307,7 @@ func TestIndexFollowsLineage(t *testing.T) {
 	if after := r.search(made.Collection, q); !slices.Equal(hitIDs(after), hitIDs(before)) {
 		t.Error("the copy ranks otherwise")
 	}
-	r.noError(r.collections.Delete(t.Context(), r.all, c.ID.String(), true))
+	must.Get(r.collections.Delete(t.Context(), r.all, c.ID.String(), true))(t)
 	job := memory.Job{Collection: c.ID}
 	r.noError(r.clones.RunRemove(t.Context(), r.all, job, func(context.Context, memory.Progress) error { return nil }))
 	if after := r.search(f, q); !slices.Equal(hitIDs(after), hitIDs(before)) {

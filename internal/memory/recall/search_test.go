@@ -412,7 +412,7 @@ func TestSearchesCountEachHitOnce(t *testing.T) {
 	// A deleted collection does not prevent the counts of others.
 	r.search(c, q)
 	r.search(f, q)
-	r.noError(r.collections.Delete(t.Context(), r.all, f.ID.String(), false))
+	must.Get(r.collections.Delete(t.Context(), r.all, f.ID.String(), false))(t)
 	r.noError(r.recall.Flush(t.Context()))
 	if u := usage(c, a); u.AccessCount != 3 {
 		t.Errorf("got %+v", u)

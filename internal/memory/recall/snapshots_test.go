@@ -240,7 +240,7 @@ func TestDeletedCollectionsLeaveNoFile(t *testing.T) {
 	r.ask(service, c, nil)
 	r.add(c, "a note that the file does not have")
 	r.ask(service, c, nil)
-	r.noError(r.collections.Delete(t.Context(), r.all, c.ID.String(), false))
+	must.Get(r.collections.Delete(t.Context(), r.all, c.ID.String(), false))(t)
 	service.Evict(r.tenant, c.ID)
 	if n := len(filesBelow(t, dir)); n != 1 {
 		t.Errorf("there are %d files", n)
@@ -254,7 +254,7 @@ func TestDeletedCollectionsLeaveNoFile(t *testing.T) {
 		t.Errorf("there are %d files", n)
 	}
 	// By another process.
-	r.noError(r.collections.Delete(t.Context(), r.all, kept.ID.String(), false))
+	must.Get(r.collections.Delete(t.Context(), r.all, kept.ID.String(), false))(t)
 	service, _ = r.process(dir, recall.Config{})
 	r.noError(service.Sweep(t.Context(), memory.Due{}))
 	if n := filesBelow(t, dir); len(n) != 0 {
@@ -293,7 +293,7 @@ func TestSweepDropsIndexes(t *testing.T) {
 	r.ask(service, kept, nil)
 	r.noError(service.Sweep(t.Context(), memory.Due{}))
 	states("nothing is gone", map[string]string{"deleted": recall.StateReady, "kept": recall.StateReady})
-	r.noError(r.collections.Delete(t.Context(), r.all, c.ID.String(), false))
+	must.Get(r.collections.Delete(t.Context(), r.all, c.ID.String(), false))(t)
 	r.noError(service.Sweep(t.Context(), memory.Due{Tenant: r.tenant, Collection: kept.ID}))
 	states("another one was asked for", map[string]string{"deleted": recall.StateReady, "kept": recall.StateReady})
 	r.noError(service.Sweep(t.Context(), memory.Due{Tenant: r.tenant}))

@@ -124,7 +124,9 @@ func agents(_ *testing.T, w *world) {
 
 	g := privateData(w)
 	f := must(w.CreateCollection(w.ctx, w.all, memory.NewCollection{Collection: memory.Collection{Agent: w.bob.ID, Name: "f", Parent: g.collection, ParentRevision: 1}}))(w.t).Collection
-	w.noError(w.DeleteAgent(w.ctx, w.all, w.alice.ID))
+	jobs := must(w.DeleteAgent(w.ctx, w.all, w.alice.ID))(w.t)
+	removes := func(id uuid.UUID) bool { return must(w.Job(w.ctx, w.all, id))(w.t).Collection == g.collection }
+	w.assertf(slices.ContainsFunc(jobs, removes), "jobs: %v", jobs)
 	w.wantFault(errOf(w.AgentByRef(w.ctx, w.all, "alice")), fault.NotFound)
 	w.wantFault(errOf(w.ResolveCollection(w.ctx, w.all, g.collection.String())), fault.NotFound)
 	w.wantFault(errOf(w.KeyByID(w.ctx, w.tenant.ID, g.key)), fault.NotFound)

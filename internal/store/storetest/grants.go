@@ -108,7 +108,7 @@ func expireGrants(_ *testing.T, w *world) {
 // endGrants: the grants of an agent's keys go with the agent.
 func endGrants(_ *testing.T, w *world) {
 	g, other := w.grant(w.aliceS, w.key(w.aliceS)), w.grant(w.bobS, w.key(w.bobS))
-	w.noError(w.DeleteAgent(w.ctx, w.all, w.alice.ID))
+	w.noError(errOf(w.DeleteAgent(w.ctx, w.all, w.alice.ID)))
 	w.wantFault(errOf(w.GrantByID(w.ctx, g.ID)), fault.NotFound)
 	w.noError(errOf(w.GrantByID(w.ctx, other.ID)))
 }

@@ -378,7 +378,7 @@ func reachTable() map[string]reachCase {
 			}
 			return err
 		}},
-		"DeleteAgent": both(func(w *world, s tenant.Scope, _ targets) error { return w.DeleteAgent(w.ctx, s, w.alice.ID) }),
+		"DeleteAgent": both(func(w *world, s tenant.Scope, _ targets) error { return errOf(w.DeleteAgent(w.ctx, s, w.alice.ID)) }),
 		"CreateKey": both(func(w *world, s tenant.Scope, _ targets) error {
 			return w.CreateKey(w.ctx, s, auth.Key{ID: uuid.New(), Agent: w.alice.ID}, memory.AuditEntry{})
 		}),

@@ -212,10 +212,13 @@ export class Collection {
     return this.call('patch', '/v1/collections/{collection}', { ...options, body: change })
   }
 
-  /** Deletes it. With forks it is 409, unless they are made independent. */
-  async delete(options: CallOptions & { forks?: 'materialise' } = {}): Promise<void> {
-    const { forks, ...rest } = options
-    await this.call('delete', '/v1/collections/{collection}', { ...rest, ...(forks && { query: { forks } }) })
+  /**
+   * Deletes it. With forks it is 409, unless they are made independent. With `wait` it waits until all rows are gone, within
+   * limits; `removed` of the report says whether they are.
+   */
+  async delete(options: CallOptions & { forks?: 'materialise'; wait?: 'removed' } = {}): Promise<Schemas['RemovalReport'] | undefined> {
+    const { forks, wait, ...rest } = options
+    return (await this.call('delete', '/v1/collections/{collection}', { ...rest, query: { ...(forks && { forks }), ...(wait && { wait }) } })) ?? undefined
   }
 
   /** Makes a fork: one row, whatever the size. A copy is `api.call('post', '/v1/collections/{collection}/clone', …)`. */

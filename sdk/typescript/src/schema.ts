@@ -3319,6 +3319,13 @@ export interface components {
             bytes: number;
             traces?: components["schemas"]["Traces"];
         };
+        RemovalReport: {
+            /** @description Jobs that remove its rows. Each is 404 when they are gone. */
+            jobs: string[];
+            /** @description All rows of what was deleted are known to be gone. */
+            removed: boolean;
+            traces?: components["schemas"]["Traces"];
+        };
         ForgottenCollection: {
             /**
              * Format: uuid
@@ -6857,6 +6864,8 @@ export interface components {
         externalApp: components["schemas"]["ExternalID"];
         /** @description The application's own id of a run. */
         externalRun: components["schemas"]["ExternalID"];
+        /** @description `removed` answers when all rows are gone, within limits, with a report. */
+        waitRemoved: "none" | "removed";
         /** @description `evolved` answers when the job has ended, within limits. */
         wait: "none" | "evolved";
         /** @description Makes the request safe to repeat for 24 hours. */
@@ -7302,7 +7311,10 @@ export interface operations {
     };
     deleteAgent: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `removed` answers when all rows are gone, within limits, with a report. */
+                wait?: components["parameters"]["waitRemoved"];
+            };
             header?: never;
             path: {
                 /** @description Id or name of an agent. */
@@ -7312,6 +7324,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description What was removed, with `wait=removed`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovalReport"];
+                };
+            };
             /** @description Deleted. */
             204: {
                 headers: {
@@ -7431,7 +7452,10 @@ export interface operations {
     };
     deleteTenant: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `removed` answers when all rows are gone, within limits, with a report. */
+                wait?: components["parameters"]["waitRemoved"];
+            };
             header?: never;
             path: {
                 /** @description Id or name of a tenant. */
@@ -7441,6 +7465,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description What was removed, with `wait=removed`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovalReport"];
+                };
+            };
             /** @description Deleted. */
             204: {
                 headers: {
@@ -7886,6 +7919,8 @@ export interface operations {
             query?: {
                 /** @description `materialise` copies what each fork reads from the collection into the fork first. */
                 forks?: "materialise";
+                /** @description `removed` answers when all rows are gone, within limits, with a report. */
+                wait?: components["parameters"]["waitRemoved"];
             };
             header?: never;
             path: {
@@ -7899,6 +7934,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description What was removed, with `wait=removed`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovalReport"];
+                };
+            };
             /** @description Deleted. */
             204: {
                 headers: {
@@ -10239,7 +10283,10 @@ export interface operations {
     };
     deleteFolder: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `removed` answers when all rows are gone, within limits, with a report. */
+                wait?: components["parameters"]["waitRemoved"];
+            };
             header?: never;
             path: {
                 /** @description Id or name of a folder. */
@@ -10249,6 +10296,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description What was removed, with `wait=removed`. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovalReport"];
+                };
+            };
             /** @description Deleted. */
             204: {
                 headers: {

@@ -96,7 +96,7 @@ const operations: Record<string, Operation> = {
   listCollections: (api, a) => api.collections(query(a)),
   getCollection: (api, a) => within(api, a).get(),
   patchCollection: (api, a) => within(api, a).patch(a.body),
-  deleteCollection: (api, a) => within(api, a).delete({ forks: a.forks }),
+  deleteCollection: (api, a) => within(api, a).delete({ ...(a.forks && { forks: a.forks }), ...(a.wait && { wait: a.wait }) }),
   forgetExternal: (api, a) => api.call('delete', '/v1/collections/by', { query: { ...a.external, ...(a.wait && { wait: a.wait }) } }),
   cloneCollection: async (api, a) => {
     if (a.body.mode !== 'copy') return within(api, a).fork(a.body)

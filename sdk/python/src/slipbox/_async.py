@@ -259,11 +259,19 @@ class AsyncSlipbox:
         return await self._write(models.Collection, within(collection), change, method="PATCH")
 
     async def delete_collection(
-        self, collection: str, *, forks: Literal["delete", "materialise"] | None = None
-    ) -> None:
-        """Deletes one collection. forget_external deletes all of a user."""
-        at = within(collection, query={"forks": forks})
-        await self.request("DELETE", at[0], query=at[1])
+        self,
+        collection: str,
+        *,
+        forks: Literal["delete", "materialise"] | None = None,
+        wait: Literal["none", "removed"] | None = None,
+    ) -> models.RemovalReport | None:
+        """Deletes one collection. forget_external deletes all of a user.
+
+        With wait="removed" it waits until all rows are gone, within limits; removed of the report says whether they are.
+        """
+        at = within(collection, query={"forks": forks, "wait": wait})
+        response = await self.request("DELETE", at[0], query=at[1])
+        return _wire.parse(models.RemovalReport, response) if wait == "removed" else None
 
     async def forget_external(
         self,

@@ -252,10 +252,20 @@ class Slipbox:
         """Changes a collection; None removes a value."""
         return self._write(models.Collection, within(collection), change, method="PATCH")
 
-    def delete_collection(self, collection: str, *, forks: Literal["delete", "materialise"] | None = None) -> None:
-        """Deletes one collection. forget_external deletes all of a user."""
-        at = within(collection, query={"forks": forks})
-        self.request("DELETE", at[0], query=at[1])
+    def delete_collection(
+        self,
+        collection: str,
+        *,
+        forks: Literal["delete", "materialise"] | None = None,
+        wait: Literal["none", "removed"] | None = None,
+    ) -> models.RemovalReport | None:
+        """Deletes one collection. forget_external deletes all of a user.
+
+        With wait="removed" it waits until all rows are gone, within limits; removed of the report says whether they are.
+        """
+        at = within(collection, query={"forks": forks, "wait": wait})
+        response = self.request("DELETE", at[0], query=at[1])
+        return _wire.parse(models.RemovalReport, response) if wait == "removed" else None
 
     def forget_external(
         self,

@@ -135,6 +135,25 @@ class ErasureKept(Model):
     name: str
 
 
+class RemovalReport(Model):
+    jobs: list[str]
+    """
+    Jobs that remove its rows. Each is 404 when they are gone.
+    """
+    removed: bool
+    """
+    All rows of what was deleted are known to be gone.
+    """
+    traces: str | None = None
+    """
+    What the files of the database keep of all that was erased, in gaps of their pages. `cleared`: nothing. `pending`: pieces, until
+    the gateway vacuums the file, when nothing was written for ten seconds, after ten minutes, or when it ends. `vacuum_needed`:
+    pieces, until an operator runs `gateway vacuum`; the file is larger than `SLIPBOX_VACUUM_BELOW`. `autovacuum`: dead rows,
+    until Postgres vacuums them.
+
+    """
+
+
 class KeptCollection(Model):
     id: str
     name: str
