@@ -22,7 +22,7 @@ func Budgets() map[string]int {
 		"internal/memory/notes":                     9016,
 		"internal/memory/block":                     450,
 		"internal/memory/engine":                    5378,
-		"internal/memory/recall":                    6942,
+		"internal/memory/recall":                    6979,
 		"internal/memory/recall/contexts":           1526,
 		"internal/memory/graph":                     250,
 		"internal/memory/files":                     1516,

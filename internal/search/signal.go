@@ -20,7 +20,7 @@ const (
 	Late                     // late interaction with its tokens, 0..1
 	LateLead                 // the same with its tokens and those of the two turns before it
 	LateAround               // the same with those of two turns on either side
-	Attribute                // 1 when the query names a value of one of its attributes
+	Attribute                // 1 when the query names a value of one of its attributes; less when it has the name of who asks
 	Time                     // 1 when it happened at a time that the query names
 	Recency                  // exp(-ln 2 · age / HalfLife)
 	Importance               // 0..1

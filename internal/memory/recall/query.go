@@ -176,6 +176,16 @@ func lastUtterance(messages []Message) string {
 	return ""
 }
 
+// asker returns the name of the person who spoke last in a dialogue; "" is not known.
+func asker(messages []Message) string {
+	for _, m := range slices.Backward(messages) {
+		if m.Name != "" && m.Role != string(memory.RoleAssistant) {
+			return m.Name
+		}
+	}
+	return ""
+}
+
 // embedText embeds a text with an embedder of collections whose vectors have dim dimensions.
 func (r *Service) embedText(ctx context.Context, s tenant.Scope, embedder string, dim int, text string) (_ memory.Embedding, err error) {
 	ctx, end := r.spans.start(ctx, spanEncode)

@@ -118,6 +118,32 @@ func (sr *searchRun) matchesAttributes(attributes map[string]any) bool {
 	return false
 }
 
+// askerShare is the share of [search.Attribute] that a note has for the name of who asks. It was chosen on labeled dialogues that may
+// be learned from; docs/decisions/0137 has the figures.
+const askerShare = 0.3
+
+// markAsker raises candidates that have the name of who asks among their words: in a memory of several persons, what is about this one.
+// In a message with a role it mostly addresses the person. Only a dialogue says who asks.
+func (sr *searchRun) markAsker(out []search.Candidate) {
+	name := asker(sr.q.Messages)
+	if name == "" {
+		return
+	}
+	named, err := sr.index.Query(name)
+	if err != nil || !named.Matches() {
+		return // words alone cannot be refused
+	}
+	ids := make([]index.ID, len(out))
+	for i := range out {
+		ids[i] = out[i].Note
+	}
+	for i, s := range named.SignalsOf(ids) { // as candidates are: visible, so none is left out
+		if s.Words > 0 && s.Role == index.NoRole {
+			out[i].Values[search.Attribute] = max(out[i].Values[search.Attribute], askerShare)
+		}
+	}
+}
+
 // embedded is a query as the encoder reads it.
 type embedded struct {
 	vector []float32
@@ -368,6 +394,7 @@ func (sr *searchRun) toCandidates(out []search.Candidate, found []index.Signals)
 			},
 		}
 	}
+	sr.markAsker(out)
 	return out
 }
 

@@ -68,6 +68,37 @@ func TestWhatAQueryNames(t *testing.T) {
 	}
 }
 
+// A dialogue says who asks, and what has this person's name among its words comes before the same of another one. A message that
+// somebody said is not about whom it names.
+func TestWhoAsks(t *testing.T) {
+	t.Parallel()
+	r := open(t, recall.Config{})
+	c := r.collection("household")
+	for _, thing := range []string{"a red kite", "an old map", "two lamps"} {
+		for _, name := range []string{"Ada", "Bo"} {
+			r.add(c, name+" has "+thing+" in the attic")
+		}
+	}
+	r.addTurn(c, time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC), "Ada and Bo, is the attic cold?", map[string]any{"role": "user"})
+	for name, dialogue := range map[string][]recall.Message{
+		"Ada": {{Role: "user", Name: "Ada", Content: "What is in the attic?"}},
+		"Bo":  {{Role: "user", Name: "Ada", Content: "Hello."}, {Name: "Bo", Content: "What is in the attic?"}, {Role: "assistant", Name: "Ada", Content: "The attic?"}},
+	} {
+		for _, mode := range []recall.Mode{recall.Hybrid, recall.Lexical} {
+			out := r.search(c, recall.Query{Messages: dialogue, Mode: mode, K: 7, Explain: true, Internal: true})
+			if len(out.Hits) != 7 || !strings.HasPrefix(out.Hits[0].Note.Content, name+" has") {
+				t.Fatalf("%s asks, %s: %d hits, first %q", name, mode, len(out.Hits), out.Hits[0].Note.Content)
+			}
+			for i := range out.Hits {
+				content, raised := out.Hits[i].Note.Content, signalsOf(&out.Hits[i])["attribute"] > 0
+				if raised != strings.HasPrefix(content, name+" has") {
+					t.Errorf("%s asks, %s: hit %d is %q, raised %v", name, mode, i, content, raised)
+				}
+			}
+		}
+	}
+}
+
 // A long note is found by a passage of it, which the hit reports. A short note is one passage.
 func TestPassageOfAHit(t *testing.T) {
 	t.Parallel()
