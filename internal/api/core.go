@@ -291,5 +291,6 @@ func (s *Server) mountCore(deps Core) (*core, error) {
 	if err := h.mountSets(); err != nil {
 		return nil, err
 	}
-	return h, h.mountMem0()
+	err := h.mountMem0()
+	return h, err
 }

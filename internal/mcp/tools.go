@@ -426,7 +426,8 @@ func deleteNote(c *call, path string, query url.Values) (answer, error) {
 		return nil, err
 	}
 	out := &choiceAnswer{Deleted: []string{id}, Sources: sourcesOf(head), what: "deleted"}
-	return out, out.erased(head.Body)
+	err = out.erased(head.Body)
+	return out, err
 }
 
 // linkTries is how often links are merged when the note changes meanwhile.
