@@ -79,19 +79,27 @@ func (p *packer) placeFixed(r *Request) error {
 // fitFixed adds as much of a fixed note as keeps the used tokens within limit: all of it, its best
 // passages, or its beginning.
 func (p *packer) fitFixed(it *item, limit int) error {
-	if it.passages.ranked == nil { // it may be placed again, with more room
-		it.passages.rank(p.query, nil)
-	}
 	if len(it.passages.spans) == 0 {
 		return nil
 	}
+	var err error
 	if it.cost == 0 { // else it was placed before, and keeps its headings
-		var err error
 		if it.headings, err = p.headingTokens(it); err != nil {
 			return err
 		}
 	}
 	it.cost = 0
+	if p.mark == 0 {
+		if p.mark, err = p.countTokens(noteLine(1, "")); err != nil {
+			return err
+		}
+	}
+	if p.used+it.headings+p.mark > min(limit, p.budget) {
+		return nil // of 200 pinned notes, most have room for less than a mark
+	}
+	if it.passages.ranked == nil { // it may be placed again, with more room
+		it.passages.rank(p.query, nil)
+	}
 	if err := p.setStrategy(it, (min(limit, p.budget)-p.used-it.headings)/2); err != nil {
 		return err
 	}
