@@ -23,7 +23,7 @@ func Budgets() map[string]int {
 		"internal/memory/block":                     450,
 		"internal/memory/engine":                    5378,
 		"internal/memory/recall":                    6979,
-		"internal/memory/recall/contexts":           1526,
+		"internal/memory/recall/contexts":           1534,
 		"internal/memory/graph":                     250,
 		"internal/memory/files":                     1516,
 		"internal/memory/policy":                    1478,
