@@ -56,8 +56,7 @@ export function Delete({ collection, ids, etag, deleted = false, children, close
       <form onSubmit={e => void submit(e)}>
         {children}
         {erase ? <p>All {its} versions go, here and in forks, with what only {many ? 'they support' : 'it supports'} and with {its} jobs and reviews. Summaries are made again without {it}. Copies, exports and backups keep {it}. This cannot be undone.</p>
-          : many ? <p>They are no longer found or linked. Their versions stay in their histories, from where they can be restored.</p>
-          : <p>It is no longer found or linked. Its versions stay in its history, from where it can be restored.</p>}
+          : <p>What is deleted is no longer found or linked. Its history keeps all versions, and can restore it.</p>}
         {!deleted && <label class="check"><input type="checkbox" checked={erase} disabled={left.length < ids.length} onChange={e => setErase(e.currentTarget.checked)} /> Erase {it}: nothing can restore {it}</label>}
         {error && <Problem error={error}>{reload && error instanceof SlipboxError && error.status === 412 && <button type="button" onClick={() => { close(); reload() }}>Close and load again</button>}</Problem>}
         <Buttons busy={busy} close={shut} label={erase ? 'Erase' : 'Delete'} danger />

@@ -114,7 +114,7 @@ func TestNotesList(t *testing.T) {
 
 	b.step("some are deleted together", chromedp.Navigate(g.url+"/console#/c/"+id+"/notes"), cards(5), button("Select"), click(`(//li//input[@type="checkbox"])[1]`), click(`(//li//input[@type="checkbox"])[3]`), text("Delete 2"))
 	b.look("select")
-	b.step("after it was said what that does", button("Delete 2"), text("They are no longer found"), dialogButton("Delete"), text("Deleted 2 notes"), gone(`//dialog`), cards(3))
+	b.step("after it was said what that does", button("Delete 2"), text("What is deleted is no longer found"), dialogButton("Delete"), text("Deleted 2 notes"), gone(`//dialog`), cards(3))
 	for n := range 2 {
 		g.post(t, notes, map[string]any{"content": fmt.Sprintf("Said in confidence, %d.", n), "occurred_at": "2026-09-10T12:00:00Z"})
 	}
