@@ -42,6 +42,19 @@ var lending struct {
 	back []*lent         // given back, the oldest first: its sessions have had the longest time to end
 }
 
+// outside runs functions in a goroutine of no test: the connection of lending outlives a bubble of testing/synctest, and its timers
+// cannot be of one. The channels are made before any bubble.
+var outside = func() (o struct{ do, done chan func() }) {
+	o.do, o.done = make(chan func()), make(chan func())
+	go func() {
+		for f := range o.do {
+			f()
+			o.done <- f
+		}
+	}()
+	return o
+}()
+
 func giveBack(l *lent) {
 	lending.Lock()
 	defer lending.Unlock()
@@ -51,7 +64,7 @@ func giveBack(l *lent) {
 // lend returns an empty database: one that was given back, one that no process holds, or a new one.
 func lend(ctx context.Context, serving, owner string) (*lent, error) {
 	for {
-		l, isNew, err := take(ctx, serving, owner)
+		l, isNew, err := takeOutside(ctx, serving, owner)
 		if err != nil || isNew {
 			return l, err
 		}
@@ -71,10 +84,17 @@ func lend(ctx context.Context, serving, owner string) (*lent, error) {
 	}
 }
 
-// take returns a database that nobody uses by the old name any more, or a new one.
-func take(ctx context.Context, serving, owner string) (l *lent, isNew bool, err error) {
+// takeOutside is take outside of the test's bubble.
+func takeOutside(ctx context.Context, serving, owner string) (l *lent, isNew bool, err error) {
 	lending.Lock()
 	defer lending.Unlock()
+	outside.do <- func() { l, isNew, err = take(context.WithoutCancel(ctx), serving, owner) }
+	<-outside.done
+	return l, isNew, err
+}
+
+// take returns a database that nobody uses by the old name any more, or a new one.
+func take(ctx context.Context, serving, owner string) (l *lent, isNew bool, err error) {
 	if lending.conn == nil || lending.conn.IsClosed() {
 		lending.back, lending.held = nil, map[uint32]bool{}
 		if lending.conn, err = pgx.Connect(ctx, owner); err != nil {
