@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -45,8 +46,10 @@ type attack struct {
 	rand *rand.Rand
 	loot []string // what names things of the victim
 	ops  []*contracttest.Operation
-	// pages is how many answers were a file of the console.
-	pages int
+	// cursors are those of the victim's listings.
+	cursors []string
+	// files is how many answers were a file of the console.
+	files int
 }
 
 var pathParameter = regexp.MustCompile(`\{[a-z_]+\}`)
@@ -62,7 +65,8 @@ func newAttack(t *testing.T) *attack {
 	}
 	a.ops = slices.Concat(contracttest.Operations(t), a.tools(), a.programs(), consolePages())
 	for _, policy := range []string{"amem", "mem0", "memgpt", "memoryos", "layered"} {
-		path := "/v1/collections/" + a.Call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":"vault-%s","policy":%q}`, policy, policy)).Want(http.StatusCreated).Text("id")
+		config := map[string]string{"memoryos": `{"short_capacity":1,"merge_threshold":11,"keyword_weight":0}`}[policy] // sessions
+		path := "/v1/collections/" + a.Call(t, "one", "POST", "/v1/collections", fmt.Sprintf(`{"name":"vault-%s","policy":%q,"policy_config":%s}`, policy, policy, cmp.Or(config, "{}"))).Want(http.StatusCreated).Text("id")
 		for i := range 3 {
 			a.Call(t, "one", "POST", path+"/messages", fmt.Sprintf(`{"messages":[{"user":"I keep my %s number %d in Oslo.","assistant":"I see."}]}`, attackMark, i))
 			a.Call(t, "one", "POST", path+"/notes", fmt.Sprintf(`{"content":"The %s number %d sleeps.","tags":[%q]}`, attackMark, i, attackMark))
@@ -70,11 +74,22 @@ func newAttack(t *testing.T) *attack {
 		a.Call(t, "one", "POST", path+"/clone", fmt.Sprintf(`{"name":"fork-%s"}`, policy))
 	}
 	a.Call(t, "one", "POST", "/v1/collections", `{"name":"of-nora","external":{"user":"nora"}}`)
+	for i := range 2 {
+		a.Call(t, "one", "POST", "/v1/folders", fmt.Sprintf(`{"name":"folder-%d"}`, i)).Want(http.StatusCreated)
+		a.Upload(t, "one", "/v1/folders/folder-0", fmt.Sprintf("%d.txt", i), "The "+attackMark+" eats.").Want(http.StatusAccepted)
+		block := a.Call(t, "one", "POST", "/v1/blocks", fmt.Sprintf(`{"label":"block-%d","value":%q}`, i, attackMark)).Want(http.StatusCreated).Text("id")
+		a.Call(t, "one", "PATCH", "/v1/blocks/"+block, `{"value":"more"}`)
+		a.Call(t, "one", "POST", "/v1/tools", fmt.Sprintf(`{"name":"tool_%d","description":"none","parameters":{"type":"object"}}`, i)).Want(http.StatusCreated)
+		a.Call(t, "one", "POST", "/v1/collections/vault-memgpt/events", `{"content":"Hello."}`).Want(http.StatusAccepted)
+	}
 	for _, agent := range []string{"", `"agent":"ada",`} {
 		a.Call(t, "one", "POST", "/v1/api-keys", `{`+agent+`"scopes":["notes:read"],"display_name":"`+attackMark+`"}`).Want(http.StatusCreated)
 	}
 	callMem0(t, a.System, "one", "POST", "/v3/memories/add/", `{"messages":[{"role":"user","content":"My `+attackMark+` lives in Oslo."}],"user_id":"nora","infer":false}`)
 	a.RunJobs(t)
+	for i := range 2 { // whose jobs nothing runs here
+		a.Call(t, "one", "POST", "/v1/webhooks", fmt.Sprintf(`{"url":"http://127.0.0.1:1/%d"}`, i)).Want(http.StatusCreated)
+	}
 	seen := map[string]bool{"vault-amem": true, "fork-mem0": true, "user=nora": true, "of-nora": true}
 	for _, path := range a.views() {
 		for _, found := range uuidOrCursor.FindAllString(a.Call(t, "one", "GET", path, "").Body.String(), -1) {
@@ -112,6 +127,7 @@ func withAccess(t *testing.T) func(*apptest.System, *api.Deps, *api.Config) {
 		must(err)
 		d.Access = &api.Access{Tokens: creds.Tokens, Keys: creds.Keys, Grants: creds.Grants, Agents: agents, Tenants: tenants, Usage: b.Store, Audit: b.Store}
 		d.Auth = bothAuth{b, creds.Authenticator}
+		b.Scopes["operator"] = auth.Principal{IsOperator: true, Operator: grant.Operator("test")}
 		d.Console, err = apptest.Console()
 		must(err)
 		d.OAuth, err = oauth.New(oauth.Deps{Log: d.Log, Auth: bothAuth{b, creds.Authenticator}, Grants: creds.Grants, Secret: secret, PublicURL: "http://127.0.0.1", Now: b.Now})
@@ -191,7 +207,7 @@ func (a *attack) checkPage(sent string, w *httptest.ResponseRecorder) {
 		}
 		return
 	}
-	a.pages++
+	a.files++
 	if policy := h.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; ") || !strings.Contains(policy, "frame-ancestors 'none'") {
 		a.t.Errorf("%.800s: the policy is %q", sent, policy)
 	}
@@ -348,6 +364,9 @@ func (a *attack) target(op *contracttest.Operation) string {
 	}
 	if parameters["cursor"] != nil && a.rand.IntN(2) == 0 {
 		query.Set("cursor", a.value())
+		if len(a.cursors) > 0 && a.rand.IntN(2) == 0 {
+			query.Set("cursor", a.pick(a.cursors...))
+		}
 	}
 	return path + "?" + query.Encode()
 }
@@ -418,6 +437,9 @@ func (a *attack) run(n int, as func() string, leaked func(sent, answer string)) 
 		if w.Code == http.StatusInternalServerError {
 			a.t.Errorf("%.800s: %d %s", sent, w.Code, w.Body)
 		}
+		if w.Code == http.StatusOK && strings.Contains(sent, "cursor=") && strings.Contains(sent, " as two: ") {
+			a.t.Errorf("a cursor that is not one of the caller's: %.800s: %s", sent, w.Body)
+		}
 		if _, path, _ := strings.Cut(sent, " "); strings.HasPrefix(path, "/console") {
 			a.checkPage(sent, w)
 		}
@@ -460,8 +482,10 @@ func TestAttack(t *testing.T) {
 	if !strings.Contains(before["/v1/collections/vault-amem/notes"], attackMark) || !strings.Contains(before["/mem0/memories?user_id=nora"], attackMark) || !strings.Contains(before["/v1/api-keys"], attackMark) || len(a.loot) < 30 {
 		t.Fatalf("the victim has nothing: %d names", len(a.loot))
 	}
+	a.tryCursors()
+	a.tryLargeBodies()
 	a.run(n, a.credential, func(sent, answer string) { t.Errorf("a leak: %.800s\n%.800s", sent, answer) })
-	if a.pages == 0 {
+	if a.files == 0 {
 		t.Error("no request reached the console")
 	}
 	_, _ = a.Work(t.Context()) // of collections that attackers made and deleted, too

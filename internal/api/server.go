@@ -380,8 +380,8 @@ func (s *Server) serve(c *gin.Context, op *operation, h handler) error {
 	if err := op.readBody(c, body); err != nil {
 		return err
 	}
-	if len(op.bodyTypes) > 0 {
-		// From now on, a pending read only detects that the client leaves.
+	if len(op.bodyTypes) > 0 && !op.bodyStreams {
+		// From now on, a pending read only detects that the client leaves. Of a streamed body that is refused, net/http reads the rest.
 		_ = control.SetReadDeadline(time.Time{})
 	}
 	if err := s.takeTurn(c, op); err != nil {

@@ -35,7 +35,7 @@ func TestStalledBody(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			if got := stall(t, serveInMemory(t, newBench(t, DefaultConfig(), echoes)), test.method, test.path, test.credential); got != test.status {
+			if got := stall(t, ServeInMemory(t, newBench(t, DefaultConfig(), echoes)), test.method, test.path, test.credential); got != test.status {
 				t.Errorf("%s: status %d, want %d", name, got, test.status)
 			}
 			if took := time.Since(began); took > DefaultConfig().RequestTimeout {
@@ -52,8 +52,8 @@ func TestTricklingBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, DefaultConfig(), echoes)
 		b.turns = fair.NewGate(1, 1)
-		srv := serveInMemory(t, b)
-		conn := dial(t, srv)
+		srv := ServeInMemory(t, b)
+		conn := srv.Dial(t)
 		send(t, conn, "POST", notesPath, "all", 1<<20, `{"content":"`)
 		answered := make(chan int, 1)
 		go func() { answered <- status(t, bufio.NewReader(conn)) }()
@@ -69,7 +69,7 @@ func TestTricklingBody(t *testing.T) {
 			case <-drip.C:
 				_, _ = conn.Write([]byte("a")) // fails once it is answered
 				if !other {
-					quick := dial(t, srv)
+					quick := srv.Dial(t)
 					send(t, quick, "POST", notesPath, "all", len(`{"content":"b"}`), `{"content":"b"}`)
 					other = status(t, bufio.NewReader(quick)) == http.StatusCreated
 				}
@@ -113,7 +113,7 @@ func TestTricklingUpload(t *testing.T) {
 				}
 				return reply(c, http.StatusAccepted, wire.JobAccepted{})
 			}})
-			conn := dial(t, serveInMemory(t, b))
+			conn := ServeInMemory(t, b).Dial(t)
 			began := time.Now()
 			must.Get(fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nContent-Type: application/x-ndjson\r\nContent-Length: %d\r\n\r\n",
 				"/v1/collections/research/import", tt.piece*tt.pieces))(t)
@@ -150,8 +150,8 @@ func refuseBodies(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.RequestTimeout, cfg.RefusalTimeout = time.Hour, 100*time.Millisecond
 	b := newBench(t, cfg, echoes)
-	srv := serveInMemory(t, b)
-	slow := dial(t, srv)
+	srv := ServeInMemory(t, b)
+	slow := srv.Dial(t)
 	const body = `{"content":"a"}`
 	send(t, slow, "POST", notesPath, "all", len(body), body[:5])
 	for name, tc := range map[string]struct {
@@ -196,8 +196,8 @@ func outliveTheBody(t *testing.T) {
 			}
 		},
 	})
-	srv := serveInMemory(t, b)
-	conn := dial(t, srv)
+	srv := ServeInMemory(t, b)
+	conn := srv.Dial(t)
 	answers := bufio.NewReader(conn)
 	for range 2 {
 		const body = `{"content":"a"}`
@@ -229,42 +229,42 @@ func abandonAnswer(t *testing.T) {
 			}
 		}
 	}})
-	srv := serveInMemory(t, b)
-	send(t, dial(t, srv), "GET", notesPath, "all", 0, "")
+	srv := ServeInMemory(t, b)
+	send(t, srv.Dial(t), "GET", notesPath, "all", 0, "")
 	if err := <-wrote; !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error(err)
 	}
 }
 
 // stall sends the beginning of a body, waits, and returns the status of the answer.
-func stall(t *testing.T, srv wires, method, path, credential string) int {
+func stall(t *testing.T, srv Wires, method, path, credential string) int {
 	t.Helper()
-	conn := dial(t, srv)
+	conn := srv.Dial(t)
 	send(t, conn, method, path, credential, 100, `{"content":`)
 	return status(t, bufio.NewReader(conn))
 }
 
-// wires is a listener whose connections are in memory, so that in a bubble their time is the bubble's.
-type wires chan net.Conn
+// Wires is a listener whose connections are in memory, so that in a bubble their time is the bubble's.
+type Wires chan net.Conn
 
-func (w wires) Accept() (net.Conn, error) {
+func (w Wires) Accept() (net.Conn, error) {
 	if conn, ok := <-w; ok {
 		return conn, nil
 	}
 	return nil, net.ErrClosed
 }
 
-func (w wires) Close() error {
+func (w Wires) Close() error {
 	close(w)
 	return nil
 }
 
-func (wires) Addr() net.Addr { return &net.TCPAddr{} }
+func (Wires) Addr() net.Addr { return &net.TCPAddr{} }
 
-// serveInMemory serves until the test ends.
-func serveInMemory(t *testing.T, b bench) wires {
+// ServeInMemory serves until the test ends.
+func ServeInMemory(t *testing.T, b http.Handler) Wires {
 	t.Helper()
-	w := make(wires)
+	w := make(Wires)
 	var open sync.WaitGroup
 	srv := &http.Server{Handler: b, ConnState: func(_ net.Conn, now http.ConnState) {
 		switch now {
@@ -283,10 +283,11 @@ func serveInMemory(t *testing.T, b bench) wires {
 	return w
 }
 
-func dial(t *testing.T, srv wires) net.Conn {
+// Dial returns a connection that ends with the test.
+func (w Wires) Dial(t *testing.T) net.Conn {
 	t.Helper()
 	conn, its := net.Pipe()
-	srv <- its
+	w <- its
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
