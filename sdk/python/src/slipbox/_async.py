@@ -267,7 +267,7 @@ class AsyncSlipbox:
     ) -> models.RemovalReport | None:
         """Deletes one collection. forget_external deletes all of a user.
 
-        With wait="removed" it waits until all rows are gone, within limits; removed of the report says whether they are.
+        With wait="removed" it waits until all rows are gone, within limits; the report says so in `removed`.
         """
         at = within(collection, query={"forks": forks, "wait": wait})
         response = await self.request("DELETE", at[0], query=at[1])
