@@ -626,6 +626,22 @@ func TestEmbedderDown(t *testing.T) {
 	if raw.State != memory.StateRaw || raw.Vector == nil || len(raw.Keywords) != 0 {
 		t.Errorf("infer false: state %q, vector %v", raw.State, raw.Vector != nil)
 	}
+	w.fake.Always(llmtest.Embed, llmtest.Status(503, 0))
+	for _, was := range []memory.Note{n, raw} { // only their vectors are made again
+		must.Get(w.notes.Patch(t.Context(), w.s, w.c.ID.String(), was.ID, notes.NotePatch{Context: nullable.NewNullableWithValue("Corrected.")}, memory.Request{}))(t)
+	}
+	w.drain()
+	if got := w.get(n.ID); got.State != memory.StatePending || got.Error == "" {
+		t.Errorf("corrected: state %q", got.State)
+	}
+	w.fake.Handle(llmtest.Embed, nil)
+	w.advance(time.Minute)
+	w.drain()
+	for _, was := range []memory.Note{n, raw} {
+		if got := w.get(was.ID); got.State != was.State || got.Vector == nil || got.Error != "" {
+			t.Errorf("corrected and embedded later: state %q, before it %q, %q", got.State, was.State, got.Error)
+		}
+	}
 }
 
 // C038: every n-th evolving add enqueues one consolidation, and no other add does.

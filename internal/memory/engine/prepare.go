@@ -104,6 +104,11 @@ func (e *Engine) prepare(ctx context.Context, s tenant.Scope, job *memory.Job) (
 		n := &p.ready[i]
 		if n.State == memory.StatePending {
 			n.State, n.Error = memory.StateRaw, ""
+			if payload.EmbedOnly {
+				if n.State, err = e.stateBefore(ctx, s, v, was[i].ID); err != nil {
+					return nil, err
+				}
+			}
 		}
 		n.ID, targets[i] = was[i].ID, n
 	}
@@ -115,6 +120,18 @@ func (e *Engine) prepare(ctx context.Context, s tenant.Scope, job *memory.Job) (
 		return nil, err
 	}
 	return p, nil
+}
+
+// stateBefore returns the state that a note had before it was marked pending: no policy looks again at one that a job only embeds.
+func (e *Engine) stateBefore(ctx context.Context, s tenant.Scope, v memory.View, id uuid.UUID) (memory.State, error) {
+	const enough = 20 // a note is marked once, and then changed by callers at most
+	past, err := e.store.History(ctx, s, v, id, 0, enough)
+	for i := range past {
+		if state := past[i].Note.State; state != memory.StatePending {
+			return state, err
+		}
+	}
+	return memory.StateRaw, err
 }
 
 // describe asks the policy to describe the note of a note job, unless the job only embeds it.
