@@ -150,9 +150,11 @@ func TestKeyOfAUserOverHTTP(t *testing.T) {
 func TestRotateOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, nil)
-	_, admin := s.tenant(t, "acme")
+	x, admin := s.tenant(t, "acme")
 	old := want[wire.APIKeyCreated](t, s, http.StatusCreated, admin, http.MethodPost, keysPath, `{"agent":"ada","scopes":["notes:read"],"ttl_seconds":86400}`)
 	rotate := keysPath + "/" + old.ID + "/rotate"
+	narrow := s.key(t, x.ID, auth.NewKey{Scopes: []string{"admin"}})
+	s.refused(t, fault.Forbidden, narrow, http.MethodPost, rotate, "") // it would gain notes:read
 	for _, body := range []string{`{"overlap_seconds":-1}`, `{"overlap_seconds":2592001}`, `{"overlap":1}`} {
 		s.refused(t, fault.Invalid, admin, http.MethodPost, rotate, body)
 	}
