@@ -121,6 +121,25 @@ func TestNewestOfMany(t *testing.T) {
 	}
 }
 
+// Rows behind the bound of a layer have no number in a view: their words are not those of the next layer's rows.
+func TestRowsBehindTheBound(t *testing.T) {
+	t.Parallel()
+	far, near := newTestLayer(t, 0), must.Get(NewLayer(Config{Start: 2}))(t)
+	row := func(n int, from int64, content, session string) Row {
+		return Row{Note: noteID(n), From: from, Content: content, Record: filter.Record{Kind: content, Attributes: map[string]any{"session": session}}}
+	}
+	mustApply(t, far, 1, row(1, 1, "ramen", "t"))
+	mustApply(t, far, 2, row(2, 2, "clay", "s"))
+	mustApply(t, near, 3, row(3, 3, "kiln", "s"))
+	mustApply(t, far, 3, row(4, 3, "ramen", "t"))
+	mustApply(t, far, 4, row(5, 4, "ramen", "t"))
+	v := must.Get(Open([]Bound{{near, 3}, {far, 2}}))(t)
+	q := must.Get(v.Query("ramen"))(t)
+	if found := q.Signals(v.Select(&filter.Leaf{Field: filter.Kind, Op: filter.Eq, Values: []filter.Value{{Type: filter.Text, Text: "kiln"}}}), 10); len(found) > 0 {
+		t.Errorf("found by words behind the bound: %+v", found)
+	}
+}
+
 // A condition that comes again compares only records that are new, however many there are.
 func TestSelectComparesOnce(t *testing.T) {
 	t.Parallel()

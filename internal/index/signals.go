@@ -175,7 +175,7 @@ func (q *Query) countWord(w *workspace, layer int, word *word, of bitset, shift 
 	l := &q.view.layers[layer]
 	for _, p := range word.postings[layer] {
 		row := l.passages[p.passage].row
-		if !of.has(shift+row) || p.own == 0 {
+		if int(row) >= len(l.rows) || !of.has(shift+row) || p.own == 0 { // rows behind the bound have numbers of the next layer
 			continue
 		}
 		g := l.base + row
@@ -195,15 +195,14 @@ func (q *Query) windows(w *workspace, c *chain, sel *Selection, k int) *top {
 		return newTop(v, 0)
 	}
 	average := 5 * float64(v.length) / float64(v.notes)
-	few := q.isFew(sel)
-	if few {
+	decided := q.isFew(sel)
+	if decided {
 		for i := range v.layers {
 			for row := range sel.rows[i].all {
 				w.windowed = append(w.windowed, v.layers[i].base+row)
 			}
 		}
 	}
-	decided := few
 	for j := range q.words {
 		word, left := &q.words[j], q.maxGain(j)
 		if j > 0 && word.count > fewPostings {
