@@ -33,7 +33,10 @@ const (
 
 // placeFixed adds the fixed notes: pinned ones each within an equal part of their share, then the
 // newest messages within theirs.
-func (p *packer) placeFixed(r *Request) error {
+func (p *packer) placeFixed(r *Request) (err error) {
+	if p.mark, err = p.countTokens(noteLine(1, "")); err != nil {
+		return err
+	}
 	p.fixedNotes = map[uuid.UUID]bool{}
 	for _, turn := range r.Dialogue {
 		p.saidTexts = append(p.saidTexts, saidText{wording: wordingOf(turn)})
@@ -89,11 +92,6 @@ func (p *packer) fitFixed(it *item, limit int) error {
 		}
 	}
 	it.cost = 0
-	if p.mark == 0 {
-		if p.mark, err = p.countTokens(noteLine(1, "")); err != nil {
-			return err
-		}
-	}
 	if p.used+it.headings+p.mark > min(limit, p.budget) {
 		return nil // of 200 pinned notes, most have room for less than a mark
 	}

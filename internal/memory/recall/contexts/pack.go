@@ -33,7 +33,7 @@ type packer struct {
 
 	items     []*item // what is shown, the most relevant first
 	used      int     // tokens of items
-	mark      int     // tokens of a line without a text; 0: not counted yet
+	mark      int     // tokens of a line without a text
 	saidTexts []saidText
 
 	pinned      []*item            // in the order of the request, those without room included
