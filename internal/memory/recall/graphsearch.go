@@ -139,16 +139,13 @@ func (sr *searchRun) hop(ctx context.Context, entities []uuid.UUID, led map[uuid
 	return out[:min(len(out), graphEdges)], nil
 }
 
-// selfWords are words for oneself.
-var selfWords = []string{"i", "me", "my", "mine", "myself", "user", "我", "我的", "用户"}
-
 // userKey is the key of the entity of a user without a name.
 const userKey = "user"
 
 // namedEntities returns the entities that the query names: first those whose whole name is in it,
-// the best by words first, then those that are similar to a phrase of it. A query about oneself
-// names the user: the entity of the user without a name, and that of the only speaker, if the facts
-// have one speaker only.
+// the best by words first, then those that are similar to a phrase of it. A query without such a name
+// is about the user, in each language: the entity of the user without a name, and that of the only
+// speaker, if the facts have one speaker only.
 func (sr *searchRun) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 	selected := sr.service.counted(sr.index.Select(memory.OfKinds(memory.KindEntity)))
 	if selected.IsEmpty() {
@@ -163,12 +160,10 @@ func (sr *searchRun) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 			out = append(out, id)
 		}
 	}
-	own, err := sr.ownEntities(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range own {
-		add(id)
+	if len(out) == 0 {
+		if out, err = sr.ownEntities(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if phrases := text.Keyphrases(sr.words, search.Mem0Entities); len(phrases) > 0 && sr.mode == Hybrid {
 		similar, err := sr.similarEntities(ctx, selected, phrases)
@@ -185,12 +180,8 @@ func (sr *searchRun) namedEntities(ctx context.Context) ([]uuid.UUID, error) {
 	return out, nil
 }
 
-// ownEntities returns the entities of the user when the query is about oneself.
+// ownEntities returns the entities of the user.
 func (sr *searchRun) ownEntities(ctx context.Context) (own []uuid.UUID, err error) {
-	words := text.Words(sr.words)
-	if !slices.ContainsFunc(selfWords, func(w string) bool { return slices.Contains(words, w) || !isASCII(w) && strings.Contains(sr.words, w) }) {
-		return nil, nil
-	}
 	keys := []string{userKey}
 	if key := sr.onlySpeaker(); key != "" {
 		keys = append(keys, key)
@@ -244,8 +235,6 @@ func (sr *searchRun) anyName(e filter.Expr) (name string, ok bool) {
 	}
 	return "", false
 }
-
-func isASCII(s string) bool { return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 }) }
 
 // spelledEntities returns the entities whose whole name is in the query: all its words or, in
 // scripts without spaces between words, the name as a string.

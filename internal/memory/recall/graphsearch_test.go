@@ -146,8 +146,7 @@ func graphSearch(t *testing.T, r *fixture) {
 	}
 }
 
-// A query about oneself names the person whose name the facts carry; with two such persons it names
-// none.
+// A query that names nobody is about the person whose name the facts carry, in each language; with two such persons it names none.
 func TestGraphSearchSelf(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, r *fixture) {
@@ -170,8 +169,13 @@ func TestGraphSearchSelf(t *testing.T) {
 		}
 		tell("Nora", memory.RoleUser)
 		tell("Bob", memory.RoleAssistant)
-		if got, _ := n.searchGraph(asked); !slices.Equal(got, []string{"Nora likes tea"}) {
-			t.Errorf("one has: %q", got)
+		for _, q := range []string{asked.Text, "Was trinke ich am liebsten?", "好きな飲み物は何ですか？", "Any idea for a present?"} {
+			if got, _ := n.searchGraph(recall.Query{Text: q, K: 10}); !slices.Equal(got, []string{"Nora likes tea"}) {
+				t.Errorf("one has, asked %q: %q", q, got)
+			}
+		}
+		if got, _ := n.searchGraph(recall.Query{Text: "What does Bob like?", K: 10}); !slices.Equal(got, []string{"Bob likes jazz"}) {
+			t.Errorf("asked about another: %q", got)
 		}
 		tell("Ann", memory.RoleUser)
 		if got, _ := n.searchGraph(asked); len(got) != 0 {
