@@ -314,28 +314,17 @@ func parseFilter(raw []byte, prefix string) (filter.Expr, error) {
 	return expr, nil
 }
 
-// prefixFields puts the fields of a refusal below a prefix, and writes list indexes as all paths here do.
+// prefixFields puts the fields of a refusal below a prefix, and writes list indexes as all paths here do. A refusal without a
+// field is one of the prefix.
 func prefixFields(prefix string, err error) error {
-	var f *fault.Error
-	if !errors.As(err, &f) {
-		return err
+	if f, ok := errors.AsType[*fault.Error](err); ok && len(f.Fields) == 0 && prefix != "" {
+		out := *f
+		out.Fields = []fault.Field{{Reason: f.Message}}
+		err = &out
 	}
-	out := *f
-	out.Fields = make([]fault.Field, 0, max(1, len(f.Fields)))
-	for _, field := range f.Fields {
-		path := strings.NewReplacer("[", ".", "]", "").Replace(field.Field)
-		if prefix != "" {
-			path = strings.TrimSuffix(prefix+"."+path, ".")
-		}
-		out.Fields = append(out.Fields, fault.Field{Field: path, Reason: field.Reason})
-	}
-	if len(f.Fields) == 0 && prefix != "" {
-		out.Fields = append(out.Fields, fault.Field{Field: prefix, Reason: f.Message})
-	}
-	if len(out.Fields) > 0 && f.Code == fault.Invalid {
-		out.Message = out.Fields[0].Field + ": " + out.Fields[0].Reason
-	}
-	return &out
+	return fault.Rename(err, func(field string) string {
+		return strings.Trim(prefix+"."+strings.NewReplacer("[", ".", "]", "").Replace(field), ".")
+	})
 }
 
 // prefixQuery adds the query of a batch to the fields of an error.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -355,18 +354,10 @@ func (c *Service) result(ctx context.Context, s tenant.Scope, id uuid.UUID) (Res
 // renameField renames the field as_of in a fault, to the name that it has in the body of this
 // request.
 func renameField(err error, to string) error {
-	const from = "as_of"
-	f, ok := errors.AsType[*fault.Error](err)
-	if !ok {
-		return err
-	}
-	renamed := *f
-	renamed.Fields = append([]fault.Field(nil), f.Fields...)
-	for i := range renamed.Fields {
-		if renamed.Fields[i].Field == from {
-			renamed.Fields[i].Field = to
-			renamed.Message = strings.Replace(renamed.Message, from, to, 1)
+	return fault.Rename(err, func(field string) string {
+		if field == "as_of" {
+			return to
 		}
-	}
-	return &renamed
+		return field
+	})
 }

@@ -116,6 +116,24 @@ func Missing(what string) *Error {
 	return &Error{Code: NotFound, Message: what + " not found"}
 }
 
+// Rename returns err with other names of its fields, as the caller of an outer function wrote them. The message of an invalid input
+// names the first. Other errors stay as they are.
+func Rename(err error, name func(field string) string) error {
+	f, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	out := *f
+	out.Fields = slices.Clone(f.Fields)
+	for i := range out.Fields {
+		out.Fields[i].Field = name(out.Fields[i].Field)
+	}
+	if out.Code == Invalid && len(out.Fields) > 0 {
+		out.Message = out.Fields[0].Field + ": " + out.Fields[0].Reason
+	}
+	return &out
+}
+
 // CodeOf returns the code of the outermost fault in err's chain, Internal for any other error, and
 // "" for nil.
 func CodeOf(err error) Code {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -180,16 +179,7 @@ func (im *importRun) checkBlocks() ([]blockChange, error) {
 
 // under returns a fault about an element with its fields below the element.
 func under(err error, path string) error {
-	f, ok := errors.AsType[*fault.Error](err)
-	if !ok {
-		return err
-	}
-	out := *f
-	out.Fields = slices.Clone(f.Fields)
-	for i := range out.Fields {
-		out.Fields[i].Field = path + "." + out.Fields[i].Field
-	}
-	return &out
+	return fault.Rename(err, func(field string) string { return path + "." + field })
 }
 
 // putBlocks writes the blocks.
