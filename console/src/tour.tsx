@@ -1,19 +1,14 @@
-import { SlipboxError, type Slipbox } from '@slipbox/client'
 import { useState } from 'preact/hooks'
 import type { Go } from './collection.tsx'
-import { Problem } from './parts.tsx'
-import { useAction, useShared } from './state.ts'
+import { Problem, Read } from './parts.tsx'
+import { useAction, useLoad, useShared } from './state.ts'
+import type { Step } from './toursteps.ts'
 
-/** The collection of the demo, and the fork that the tour makes of it. */
+/** The collection of the demo. */
 export const demo = 'demo'
-const forked = 'demo-what-if'
-
-const example = 'The twelve large vases for Birgit, the gallery owner, will be fired in the new gas kiln.'
-const question = 'Which kiln will the vases for the gallery be fired in?'
-const twist = 'The gas kiln is broken, so the vases for the gallery go into the wood kiln.'
 
 /** Where the tour is; kept with the tab, so that a reload goes on. */
-interface Progress {
+export interface Progress {
   step: number
   /** Whether the step was done. */
   done: boolean
@@ -32,81 +27,6 @@ function read(): Progress | undefined {
   }
 }
 
-interface Step {
-  title: string
-  /** What will happen, and what to look at afterwards. */
-  before: string
-  after: string
-  /** The button that does it. */
-  label: string
-  act: (api: Slipbox, go: Go, at: Progress) => Promise<Partial<Progress> | void>
-}
-
-const steps: Step[] = [
-  {
-    title: 'Add', label: 'Add this note',
-    before: `The collection “demo” holds a conversation of two friends. Add something to it: “${example}”`,
-    after: 'It can be found at once. Meanwhile the policy describes it and looks for notes that belong to it.',
-    act: async (api, go) => {
-      const added = await api.collection(demo).add(example)
-      go({ collection: demo, note: added.note.id })
-      return { note: added.note.id, ...(added.job && { job: added.job.id }) }
-    },
-  },
-  {
-    title: 'Watch it evolve', label: 'Wait for the policy',
-    before: 'The policy links the note to older ones, and a model may change how those are described. Each change is a version with its cause.',
-    after: 'Under History, “described” and “linked” came after “added”, each with what it changed. Links lead to the related notes.',
-    act: async (api, go, at) => {
-      if (at.note === undefined) throw new Error('Take the first step before this one.')
-      if (at.job !== undefined) for await (const _ of api.jobs.follow(at.job)); // until it has ended
-      go({ collection: demo, note: at.note })
-    },
-  },
-  {
-    title: 'Search, with why', label: 'Search',
-    before: `Ask: “${question}”`,
-    after: 'Open “Why” below a hit: the bars are the signals that found it, and what each adds to its score.',
-    act: (_api, go) => {
-      go({ collection: demo, tab: 'search', query: { q: question } })
-      return Promise.resolve()
-    },
-  },
-  {
-    title: 'Travel in time', label: 'Go back to the beginning',
-    before: 'Every read can be done at any revision. See the graph as it was in the middle of the conversation.',
-    after: 'Move the slider: notes and links come and go, as the collection was at each revision.',
-    act: async (api, go) => {
-      const c = await api.collection(demo).get()
-      go({ collection: demo, tab: 'graph', query: { at: String(Math.max(Math.floor(c.head_revision / 2), 1)) } })
-    },
-  },
-  {
-    title: 'Fork', label: 'Fork it, and change the fork',
-    before: `A fork is one row, whatever the size. Make one for another plan, and tell it something else: “${twist}”`,
-    after: 'The fork has everything of its base and the new note. The base knows nothing of it.',
-    act: async (api, go) => {
-      try {
-        await api.collection(demo).fork({ name: forked })
-      } catch (error) {
-        if (!(error instanceof SlipboxError && error.status === 409)) throw error // a tour before this one has made it
-      }
-      await api.collection(forked).add(twist)
-      const fork = await api.collection(forked).get()
-      go({ collection: fork.id })
-    },
-  },
-  {
-    title: 'Compare', label: 'Compare',
-    before: 'See the fork beside its base: what each has alone, and which notes differ.',
-    after: 'That was it. Now bring your own history, or connect a client.',
-    act: async (api, go) => {
-      const fork = await api.collection(forked).get()
-      go({ collection: fork.id, tab: 'compare' })
-    },
-  },
-]
-
 /** Begins the tour, or goes on with it. */
 export function useTour() {
   const [at, setAt] = useState(read)
@@ -118,8 +38,15 @@ export function useTour() {
   return { at, set, begin: () => set({ step: 0, done: false }) }
 }
 
+type TourProps = { at: Progress; set: (next: Progress | undefined) => void; go: Go }
+
 /** A card that leads through the demo in six steps, beside whatever is shown. */
-export function Tour({ at, set, go }: { at: Progress; set: (next: Progress | undefined) => void; go: Go }) {
+export function Tour(props: TourProps) {
+  const steps = useLoad(() => import('./toursteps.ts'), [])
+  return <Read of={steps}>{loaded => <Card steps={loaded.stepsOf(demo)} {...props} />}</Read>
+}
+
+function Card({ steps, at, set, go }: TourProps & { steps: Step[] }) {
   const { api, changed } = useShared()
   const { busy, error, run, clear } = useAction()
   const step = steps[at.step] ?? steps[0]!

@@ -12,7 +12,10 @@ export interface Settings {
    * more if there is another one by then. Default: SLIPBOX_KEY.
    */
   key?: string | (() => string | Promise<string>)
-  /** Milliseconds that one attempt may take until its answer begins; default 60,000. Streams have no limit after that. */
+  /**
+   * Milliseconds that one attempt may take until its answer begins; default 60,000. A body has a second more for each 100 kB, and
+   * streams have no limit once they began.
+   */
   timeout?: number
   /** Further attempts after a failed one; default 3. */
   retries?: number
@@ -55,6 +58,9 @@ const firstPause = 250
 /** Longest wait of our own between two attempts, and longest that a gateway may ask for, in milliseconds. */
 const longestPause = 8_000
 const longestRetryAfter = 60_000
+
+/** The slowest upload that is waited for, in bytes a millisecond: fetch does not tell when a body was sent. */
+const slowestUpload = 100
 
 /** Sends requests, and sends them again where that is safe and of use. */
 export class Transport {
@@ -127,7 +133,8 @@ export class Transport {
     const { headers, timeout } = this.#settings
     const sent = headersOf({ ...headers, ...out.headers, ...(key && { Authorization: `Bearer ${key}` }) })
     // Only the beginning of the answer is timed: a stream goes on for long.
-    const limit = out.timeout ?? timeout ?? 60_000
+    let limit = out.timeout ?? timeout ?? 60_000
+    if (limit > 0) limit += Math.round(sizeOf(out.body) / slowestUpload)
     const control = new AbortController()
     const leave = () => control.abort(out.signal?.reason)
     if (out.signal?.aborted) throw out.signal.reason
@@ -154,6 +161,13 @@ export class Transport {
 function reason(error: unknown): string {
   const { message, cause } = error as { message?: string; cause?: { message?: string; code?: string } }
   return cause?.message || cause?.code || message || String(error)
+}
+
+/** Returns the bytes of a body, about. */
+function sizeOf(body: unknown): number {
+  if (body instanceof FormData) return [...body.values()].reduce((sum, v) => sum + sizeOf(v), 0)
+  const { size, length } = (body ?? {}) as { size?: number; length?: number }
+  return size ?? length ?? 0
 }
 
 /** Returns headers as fetch takes them. A value that no request can carry is a TypeError, which does not show it. */

@@ -196,6 +196,10 @@ test('a gateway that cannot be reached, or does not answer, is a ConnectionError
   const waiting = new Slipbox({ url: 'http://x', fetch: silent, sleep: async () => undefined, timeout: 5, retries: 1 })
   await assert.rejects(waiting.collection('c').get(), /no answer within 5 ms/)
   assert.equal(asked, 2)
+  const form = new FormData()
+  form.append('file', new Blob(['x'.repeat(1_000)]))
+  for (const body of ['x'.repeat(1_000), new TextEncoder().encode('x'.repeat(1_000)), form])
+    await assert.rejects(waiting.call('post', '/v1/collections/{collection}/history', { path: { collection: 'c' }, body } as never), /no answer within 15 ms/, 'a body needs time of its own')
 })
 
 test('errors that are no problem documents keep their status', async () => {
