@@ -100,7 +100,7 @@ func (t *notifyingTx) SetUsage(ctx context.Context, note uuid.UUID, u memory.Usa
 // Enqueue implements memory.Tx.
 func (t *notifyingTx) Enqueue(ctx context.Context, j memory.Job) (memory.Job, error) {
 	j, err := t.Tx.Enqueue(ctx, j)
-	if err == nil && j.NotBefore.IsZero() {
+	if err == nil && !j.NotBefore.After(t.Now()) {
 		t.addStage(j.Stage)
 	}
 	return j, err

@@ -136,6 +136,11 @@ func TestNotifyOnWrites(t *testing.T) {
 		return err
 	})
 	l.wants("a job for later")
+	l.write(c, func(ctx context.Context, tx memory.Tx) error { // a policy whose delay is 0 says when that is
+		_, err := tx.Enqueue(ctx, memory.Job{Collection: c, Kind: memory.JobConsolidate, Stage: memory.StageTask, NotBefore: tx.Now()})
+		return err
+	})
+	l.wants("a job that is due now", store.Change{Collection: c, Stages: []memory.Stage{memory.StageTask}})
 }
 
 // Each change of a job is reported. One that moves to its next stage, is given back, is retried, or ends
