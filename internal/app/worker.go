@@ -56,14 +56,16 @@ func NewWorker(ctx context.Context, cfg Settings, log *slog.Logger) (_ *Worker, 
 	return w, nil
 }
 
-// lanes returns how many lanes of each stage this worker drains concurrently: as many as its runner has
+// lanes returns how many lanes of each stage, as wake-ups name them, this worker drains concurrently: as many as its runner has
 // slots for jobs.
 func (w *Worker) lanes() map[memory.Stage]int {
 	prepares, decides, tasks := w.cfg.Jobs.AtOnce()
-	all := map[memory.Stage]int{memory.StagePrepare: prepares, memory.StageDecide: decides, memory.StageTask: tasks + queue.Upkeeps(tasks), memory.StageSend: queue.DefaultSends}
+	all := map[memory.Stage]int{memory.StagePrepare: prepares, memory.StageDecide: decides, memory.StageTask: tasks, memory.StageUpkeep: queue.Upkeeps(tasks), memory.StageSend: queue.DefaultSends}
 	lanes := map[memory.Stage]int{}
 	for _, s := range w.cfg.Jobs.Stages {
-		lanes[memory.Stage(s)] = all[memory.Stage(s)]
+		for _, lane := range memory.Stage(s).Lanes() {
+			lanes[lane] = all[lane]
+		}
 	}
 	return lanes
 }

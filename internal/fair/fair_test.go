@@ -51,6 +51,29 @@ func TestTenantsTakeTurns(t *testing.T) {
 	}
 }
 
+// What may turn out to be nothing has every second turn of its tenant, however much of it there is, and all of them while there is
+// nothing else.
+func TestLaterItemsTakeTurns(t *testing.T) {
+	t.Parallel()
+	a, b := uuid.New(), uuid.New()
+	q := NewQueue[string](0)
+	for _, v := range []string{"l1", "l2", "l3", "l4", "l5"} {
+		q.PushLater(a, v)
+	}
+	gone := q.PushLater(a, "gone")
+	push(q, a, "a1", "a2", "a3")
+	push(q, b, "b1")
+	if !q.Remove(gone) || q.Waiting(a) != 8 || q.Later(a) != 5 {
+		t.Errorf("%d wait, %d of them later", q.Waiting(a), q.Later(a))
+	}
+	if got, want := drain(t, q, 9, false), []string{"a1", "b1", "l1", "a2", "l2", "a3", "l3", "l4", "l5"}; !slices.Equal(got, want) {
+		t.Errorf("in order %v, want %v", got, want)
+	}
+	if q.Len() != 0 || q.Tenants() != 0 {
+		t.Errorf("%d items of %d tenants left", q.Len(), q.Tenants())
+	}
+}
+
 // A tenant that comes late is served in the current round, and is not owed earlier ones.
 func TestTenantComesLate(t *testing.T) {
 	t.Parallel()

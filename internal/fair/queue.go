@@ -28,6 +28,8 @@ type Queue[T any] struct {
 type line[T any] struct {
 	tenant uuid.UUID
 	items  list.List // of *Item[T]
+	later  list.List // of *Item[T], those of PushLater
+	waited bool      // the last one served was not of later, though one was there
 	held   int
 	round  uint64 // in which the tenant is served next
 	order  uint64 // of lines that are alike otherwise, the lowest is first
@@ -38,6 +40,7 @@ type line[T any] struct {
 type Item[T any] struct {
 	Value  T
 	Tenant uuid.UUID
+	in     *list.List    // of its line
 	entry  *list.Element // nil when it does not wait
 }
 
@@ -82,8 +85,18 @@ func NewQueue[T any](share int) *Queue[T] {
 // Push adds an item behind the tenant's others.
 func (q *Queue[T]) Push(tenant uuid.UUID, v T) *Item[T] {
 	l := q.line(tenant)
-	it := &Item[T]{Value: v, Tenant: tenant}
-	it.entry = l.items.PushBack(it)
+	return q.push(l, &Item[T]{Value: v, Tenant: tenant, in: &l.items})
+}
+
+// PushLater is Push for what may turn out to be nothing. However many such items a tenant has, each second one that it is served is
+// one of Push, as long as there are any.
+func (q *Queue[T]) PushLater(tenant uuid.UUID, v T) *Item[T] {
+	l := q.line(tenant)
+	return q.push(l, &Item[T]{Value: v, Tenant: tenant, in: &l.later})
+}
+
+func (q *Queue[T]) push(l *line[T], it *Item[T]) *Item[T] {
+	it.entry = it.in.PushBack(it)
 	q.count++
 	if l.at < 0 {
 		q.order++
@@ -99,10 +112,10 @@ func (q *Queue[T]) Remove(it *Item[T]) bool {
 	if it.entry == nil || l == nil {
 		return false
 	}
-	l.items.Remove(it.entry)
+	it.in.Remove(it.entry)
 	it.entry = nil
 	q.count--
-	if l.items.Len() == 0 {
+	if l.len() == 0 {
 		heap.Remove(&q.ready, l.at)
 		q.forget()
 	}
@@ -119,12 +132,17 @@ func (q *Queue[T]) Next() (it *Item[T], ok bool) {
 	if q.isFull(l) {
 		return nil, false // the first has the fewest slots
 	}
-	it = l.items.Remove(l.items.Front()).(*Item[T]) //nolint:errcheck,forcetypeassert // the list holds nothing else
+	from := &l.items
+	if l.later.Len() > 0 && (l.waited || l.items.Len() == 0) {
+		from = &l.later
+	}
+	l.waited = from == &l.items && l.later.Len() > 0
+	it = from.Remove(from.Front()).(*Item[T]) //nolint:errcheck,forcetypeassert // the list holds nothing else
 	it.entry = nil
 	q.count--
 	l.held++
 	q.serve(l)
-	if l.items.Len() == 0 {
+	if l.len() == 0 {
 		heap.Remove(&q.ready, l.at)
 	} else {
 		heap.Fix(&q.ready, l.at)
@@ -189,10 +207,20 @@ func (q *Queue[T]) Tenants() int { return len(q.ready) }
 // Waiting returns how many items of a tenant wait.
 func (q *Queue[T]) Waiting(tenant uuid.UUID) int {
 	if l := q.lines[tenant]; l != nil {
-		return l.items.Len()
+		return l.len()
 	}
 	return 0
 }
+
+// Later returns how many of them are of PushLater.
+func (q *Queue[T]) Later(tenant uuid.UUID) int {
+	if l := q.lines[tenant]; l != nil {
+		return l.later.Len()
+	}
+	return 0
+}
+
+func (l *line[T]) len() int { return l.items.Len() + l.later.Len() }
 
 func (q *Queue[T]) line(tenant uuid.UUID) *line[T] {
 	l := q.lines[tenant]

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -82,6 +83,14 @@ const StageUpkeep Stage = "upkeep"
 // UpkeepKinds are the kinds of tasks that no caller waits for: what a collection does for itself, however often.
 func UpkeepKinds() []JobKind {
 	return []JobKind{JobAdopt, JobPolicy, JobConsolidate, JobRefresh, JobFlatten}
+}
+
+// Lane returns the stage that claims of the job name.
+func (j *Job) Lane() Stage {
+	if j.Stage == StageTask && slices.Contains(UpkeepKinds(), j.Kind) {
+		return StageUpkeep
+	}
+	return j.Stage
 }
 
 // Lanes returns the stages that claims name for a stage.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
+	"github.com/slipboxhq/slipbox/test/must"
 )
 
 // flood adds jobs of one tenant, in many collections.
@@ -216,22 +217,97 @@ func TestUpkeepHoldsNoPlaceOfTasks(t *testing.T) {
 	})
 }
 
-// What wakes a lane of tasks wakes its upkeep too.
+// stepped is an outbox whose claims wait for a step each.
+type stepped struct {
+	*outbox
+
+	steps chan struct{}
+}
+
+func (s *stepped) Claim(ctx context.Context, ref memory.Due, stage memory.Stage, token uuid.UUID, until time.Time, limit int) ([]memory.Job, error) {
+	select {
+	case <-s.steps:
+		return s.outbox.Claim(ctx, ref, stage, token, until, limit)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// A task begins after a few claims, also beside 300 collections of its tenant that wait for a slot of upkeep: a poll names them without
+// saying that they have no task. A wake-up is bounded by the two slots, what only a poll found by the lanes that it keeps in memory.
+func TestTaskBesideWaitingUpkeep(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		forks int
+		most  int // claims
+		wake  func(ctx context.Context, r *Runner, task memory.Due)
+	}{
+		{"notified", 300, 4, func(_ context.Context, r *Runner, task memory.Due) { r.Notify(task, memory.StageTask) }},
+		{"drained", 300, 4, func(ctx context.Context, r *Runner, task memory.Due) {
+			go r.Drain(ctx, task, memory.StageTask)
+		}},
+		{"polled", 60, 64 + 4, func(_ context.Context, r *Runner, _ memory.Due) { r.Wake() }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				at := &stepped{outbox: &outbox{}, steps: make(chan struct{})}
+				h := newWorker(at.outbox, func(ctx context.Context, j memory.Job) error {
+					if j.Stage == memory.StageTask {
+						return nil
+					}
+					<-ctx.Done()
+					return ctx.Err()
+				})
+				task := newRef()
+				task.Tenant = flood(at.outbox, memory.StageUpkeep, c.forks, 1)
+				r := must.Get(New(at, h, nil, nil, Config{Tasks: 2, Share: 75, Poll: time.Hour, Stages: []memory.Stage{memory.StageTask}, Burst: time.Minute}))(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				var running sync.WaitGroup
+				running.Go(func() { r.Run(ctx) })
+				synctest.Wait()
+				at.steps <- struct{}{} // the slot of upkeep is held from now on, or an empty claim of tasks is over
+				synctest.Wait()
+				at.add(task, memory.StageTask)
+				c.wake(ctx, r, task)
+				synctest.Wait()
+				claims := 0
+				for ; len(h.order(memory.StageTask, task)) == 0 && claims < 500; claims++ {
+					at.steps <- struct{}{}
+					synctest.Wait()
+				}
+				if claims > c.most {
+					t.Errorf("it was done after %d claims, want %d or fewer", claims, c.most)
+				}
+				cancel()
+				running.Wait()
+			})
+		})
+	}
+}
+
+// A wake-up names tasks or upkeep, and claims no other.
 func TestUpkeepIsDrained(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		o := &outbox{}
 		h := newWorker(o, nil)
-		r, stop := start(t, h, Config{Poll: time.Hour})
+		r, stop := start(t, h, Config{Poll: time.Hour, Stages: []memory.Stage{memory.StageTask}})
 		defer stop()
 		synctest.Wait()
 		ref := newRef()
-		o.add(ref, memory.StageUpkeep)
-		o.add(ref, memory.StageTask)
-		r.Drain(t.Context(), ref, memory.StageTask)
-		synctest.Wait()
-		if n := h.started(); n != 2 {
-			t.Errorf("%d jobs began, want 2", n)
+		for i, stage := range []memory.Stage{memory.StageUpkeep, memory.StageTask} {
+			o.add(ref, memory.StageUpkeep)
+			o.add(ref, memory.StageTask)
+			r.Drain(t.Context(), ref, stage)
+			synctest.Wait()
+			if n := len(h.order(stage, ref)); n != i+1 {
+				t.Errorf("%d jobs of %s were done, want %d", n, stage, i+1)
+			}
+		}
+		if n := h.started(); n != 3 {
+			t.Errorf("%d jobs began, want 3", n)
 		}
 	})
 }

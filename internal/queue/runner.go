@@ -35,7 +35,7 @@ type Config struct {
 	Grace     time.Duration  // for running jobs at a stop, before they are released; default 5 s
 	DueLimit  int            // collections in one poll; default 256
 	Share     int            // percent of the slots of a stage that one tenant may use, at least one slot; default 100
-	Lanes     int            // lanes of one stage and tenant that wait in memory; further ones wait in the outbox; default 64
+	Lanes     int            // lanes of one stage and tenant that polls found and that wait in memory, and as many others; default 64
 	SettleFor time.Duration  // for recording a failed try; default 15 s
 	Burst     time.Duration  // how long Drain works on a lane, the job that runs then excluded; default 100 ms
 	Stages    []memory.Stage // run by this runner; default all
@@ -112,7 +112,7 @@ type Runner struct {
 //nolint:containedctx // they belong to the current call of Run, for lanes that other calls start
 type run struct{ claim, jobs context.Context }
 
-// lane names the jobs of one stage of one collection. Tasks of upkeep are a lane of their own.
+// lane names the jobs of one stage of one collection, as claims name it: tasks of upkeep are a lane of their own.
 type lane struct {
 	ref   memory.Due
 	stage memory.Stage
@@ -130,6 +130,7 @@ type stageState struct {
 type laneState struct {
 	item  *fair.Item[lane] // in the queue while it waits; nil while its jobs are claimed
 	again bool             // poll once more before it ends
+	named bool             // a commit named it; else a poll found it, and its collection may have no job of its stage
 	found bool             // this process found it, not only Drain: it continues after the time of Drain
 	late  bool             // the time of Drain is over
 	ended chan struct{}    // closed when the lane has ended; more is set then
@@ -179,13 +180,18 @@ func (r *Runner) Wake() {
 	}
 }
 
-// Notify makes the runner claim the jobs of a stage of a collection as soon as its tenant is next, without a
+// Notify makes the runner claim the jobs of a stage, as claims name it, of a collection as soon as its tenant is next, without a
 // poll. It never blocks. It is called after a commit that enqueued jobs; while the runner does not run it does
 // nothing, because the runner polls everything when it starts.
 func (r *Runner) Notify(ref memory.Due, stage memory.Stage) {
-	if slices.Contains(r.cfg.Stages, stage) {
-		r.startLanes(ref, stage)
+	if r.serves(stage) {
+		r.startLane(lane{ref, stage}, laneState{named: true, found: true})
 	}
+}
+
+// serves reports whether the runner claims jobs of a stage, as claims name it.
+func (r *Runner) serves(lane memory.Stage) bool {
+	return slices.ContainsFunc(r.cfg.Stages, func(s memory.Stage) bool { return slices.Contains(s.Lanes(), lane) })
 }
 
 // Run runs jobs until ctx ends. Then it stops claiming, waits for running jobs during the grace
@@ -237,7 +243,9 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 	r.setCut(len(due) >= r.cfg.DueLimit)
 	for _, ref := range due {
 		for _, s := range r.cfg.Stages {
-			r.startLanes(ref, s)
+			for _, l := range s.Lanes() {
+				r.startLane(lane{ref, l}, laneState{found: true})
+			}
 		}
 	}
 	next, err := r.src.NextDue(ctx)
@@ -283,38 +291,51 @@ func (r *Runner) endLane(l lane, st *laneState, more bool) {
 	close(st.ended)
 }
 
-// startLanes starts the lanes of a stage of a collection, which this process found.
-func (r *Runner) startLanes(ref memory.Due, stage memory.Stage) {
-	for _, s := range stage.Lanes() {
-		r.startLane(lane{ref, s}, true)
-	}
-}
-
-// startLane queues a lane, or makes one whose jobs are being claimed claim once more before it ends. It returns nil
-// while the runner does not claim, and when too many lanes of the tenant wait already: a later poll finds it.
-func (r *Runner) startLane(l lane, found bool) *laneState {
+// startLane queues a lane as of says it was found, or makes one whose jobs are being claimed claim once more before it ends. It
+// returns nil while the runner does not claim, and when too many lanes of the tenant wait already: a later poll finds it.
+func (r *Runner) startLane(l lane, of laneState) *laneState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	s := r.stages[l.stage]
 	if st, ok := r.lanes[l]; ok {
 		st.again = true
-		st.found = st.found || found
+		st.found = st.found || of.found
+		if of.named && !st.named && st.item != nil { // from now on it waits with those that have jobs
+			s.waiting.Remove(st.item)
+			st.item = s.waiting.Push(l.ref.Tenant, l)
+		}
+		st.named = st.named || of.named
 		return st
 	}
-	now, s := r.now, r.stages[l.stage]
+	now := r.now
 	if now == nil || now.claim.Err() != nil {
 		return nil
 	}
-	if s.waiting.Waiting(l.ref.Tenant) >= r.cfg.Lanes {
+	waiting := s.waiting.Later(l.ref.Tenant)
+	if of.named {
+		waiting = s.waiting.Waiting(l.ref.Tenant) - waiting
+	}
+	if waiting >= r.cfg.Lanes {
 		if _, ok := s.left[l.ref.Tenant]; !ok {
 			s.left[l.ref.Tenant] = false
 		}
 		return nil
 	}
-	st := &laneState{found: found, ended: make(chan struct{}), stopped: now.claim.Done()}
+	st := &laneState{named: of.named, found: of.found, ended: make(chan struct{}), stopped: now.claim.Done()}
 	r.lanes[l] = st
-	st.item = s.waiting.Push(l.ref.Tenant, l)
-	r.dispatch(l.stage)
+	r.await(l, st)
 	return st
+}
+
+// await makes a lane wait for a slot.
+func (r *Runner) await(l lane, st *laneState) {
+	s := r.stages[l.stage]
+	if st.named {
+		st.item = s.waiting.Push(l.ref.Tenant, l)
+	} else {
+		st.item = s.waiting.PushLater(l.ref.Tenant, l)
+	}
+	r.dispatch(l.stage)
 }
 
 // dispatch starts claims for the lanes that are next, while there are free slots.
@@ -354,7 +375,7 @@ func (r *Runner) refill(l lane, found bool) {
 		return
 	}
 	s.left[l.ref.Tenant] = before || found
-	if (before || found) && s.waiting.Waiting(l.ref.Tenant) <= r.cfg.Lanes/2 {
+	if (before || found) && s.waiting.Later(l.ref.Tenant) <= r.cfg.Lanes/2 {
 		delete(s.left, l.ref.Tenant)
 		r.Wake()
 	}
@@ -392,33 +413,22 @@ func (r *Runner) release(l lane) {
 	r.dispatch(l.stage)
 }
 
-// Drain runs the jobs of one stage of a collection until it finds none, or for Burst; jobs of the
+// Drain runs the jobs of one stage, as claims name it, of a collection until it finds none, or for Burst; jobs of the
 // parallel stages may still run when it returns. more reports that jobs may be left, so the lane
 // should be drained again. Drain is for callers that know what is due, such as receivers of
 // wake-ups. While the runner does not run it does nothing: the runner polls everything
 // when it starts. When ctx ends Drain returns, and the lane continues.
 func (r *Runner) Drain(ctx context.Context, ref memory.Due, stage memory.Stage) (more bool) {
-	if !slices.Contains(r.cfg.Stages, stage) {
+	if !r.serves(stage) {
 		return false
 	}
 	burst, cancel := context.WithTimeout(ctx, r.cfg.Burst)
 	defer cancel()
-	started := map[lane]*laneState{}
-	for _, s := range stage.Lanes() {
-		if st := r.startLane(lane{ref, s}, false); st != nil {
-			started[lane{ref, s}] = st
-		}
+	l := lane{ref, stage}
+	st := r.startLane(l, laneState{named: true})
+	if st == nil {
+		return false
 	}
-	for l, st := range started {
-		if r.await(ctx, burst, l, st) {
-			more = true
-		}
-	}
-	return more
-}
-
-// await waits until a lane ends, or the time of Drain is over. It reports whether jobs may be left.
-func (r *Runner) await(ctx, burst context.Context, l lane, st *laneState) (more bool) {
 	select {
 	case <-st.ended:
 		return st.more
@@ -484,7 +494,7 @@ func (r *Runner) runLane(now *run, l lane, st *laneState, held int) {
 			defer r.leave(l)
 			r.runJob(now.jobs, j)
 			if l.stage == memory.StagePrepare && slices.Contains(r.cfg.Stages, memory.StageDecide) {
-				r.startLane(lane{l.ref, memory.StageDecide}, true) // a prepared note can be decided
+				r.startLane(lane{l.ref, memory.StageDecide}, laneState{named: true, found: true}) // a prepared note can be decided
 			}
 		}
 		if l.stage == memory.StageDecide {
@@ -502,8 +512,7 @@ func (r *Runner) runLane(now *run, l lane, st *laneState, held int) {
 		r.endLane(l, st, more)
 		return
 	}
-	st.item = r.stages[l.stage].waiting.Push(l.ref.Tenant, l)
-	r.dispatch(l.stage)
+	r.await(l, st)
 }
 
 // runJob runs one job under its lease and deadline, and settles it when it fails.

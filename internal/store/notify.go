@@ -16,7 +16,7 @@ type Change struct {
 	Tenant     uuid.UUID
 	Collection uuid.UUID
 	Revision   memory.Revision // the end of the collection's log; 0: nothing was logged
-	Stages     []memory.Stage  // stages that may have work now, each once
+	Stages     []memory.Stage  // stages, as claims name them, that may have work now, each once
 	Jobs       []JobChange     // jobs whose state or progress changed
 	Usage      bool            // the use of notes was set or copied
 	// Deleted is set when the collection was deleted, or when it is zero, the agent, or when that is zero,
@@ -101,7 +101,7 @@ func (t *notifyingTx) SetUsage(ctx context.Context, note uuid.UUID, u memory.Usa
 func (t *notifyingTx) Enqueue(ctx context.Context, j memory.Job) (memory.Job, error) {
 	j, err := t.Tx.Enqueue(ctx, j)
 	if err == nil && !j.NotBefore.After(t.Now()) {
-		t.addStage(j.Stage)
+		t.addStage(j.Lane())
 	}
 	return j, err
 }
@@ -112,7 +112,9 @@ func (t *notifyingTx) EndJob(ctx context.Context, job, lease uuid.UUID, end memo
 	if err == nil {
 		t.jobs = append(t.jobs, changeOf(job, end))
 		if s, ok := stageWithWork(end); ok {
-			t.addStage(s)
+			for _, lane := range s.Lanes() { // the kind of the job is not known here
+				t.addStage(lane)
+			}
 		}
 	}
 	return err
@@ -154,24 +156,21 @@ func (t *notifying) CreateCollection(ctx context.Context, s tenant.Scope, c memo
 	}
 	switch {
 	case err != nil || made.Replay != nil || made.Written.Replay != nil:
-	case c.CopyJob != nil || c.Parent != uuid.Nil: // a fork may have a job to adopt
-		t.notifyTask(s, made.Collection.ID)
+	case c.CopyJob != nil:
+		t.notify(Change{Tenant: s.Tenant(), Collection: made.Collection.ID, Stages: []memory.Stage{memory.StageTask}})
+	case c.Parent != uuid.Nil: // a fork may have a job to adopt
+		t.notify(Change{Tenant: s.Tenant(), Collection: made.Collection.ID, Stages: []memory.Stage{memory.StageUpkeep}})
 	case len(c.Seed) > 0:
 		t.notify(Change{Tenant: s.Tenant(), Collection: made.Collection.ID, Revision: made.Collection.Head, Stages: []memory.Stage{memory.StagePrepare}})
 	}
 	return made, err
 }
 
-// notifyTask reports that a collection may have a task.
-func (t *notifying) notifyTask(s tenant.Scope, collection uuid.UUID) {
-	t.notify(Change{Tenant: s.Tenant(), Collection: collection, Stages: []memory.Stage{memory.StageTask}})
-}
-
 // CopyRows implements memory.CollectionStore.
 func (t *notifying) CopyRows(ctx context.Context, s tenant.Scope, v memory.View, target uuid.UUID, cursor string, limit int) (n int, next string, err error) {
 	n, next, err = t.Store.CopyRows(ctx, s, v, target, cursor, limit)
-	if err == nil && next == "" {
-		t.notify(Change{Tenant: s.Tenant(), Collection: target, Revision: v.At, Stages: []memory.Stage{memory.StageTask}, Usage: true})
+	if err == nil && next == "" { // a copy may have a job to adopt
+		t.notify(Change{Tenant: s.Tenant(), Collection: target, Revision: v.At, Stages: []memory.Stage{memory.StageUpkeep}, Usage: true})
 	}
 	return n, next, err
 }
@@ -254,7 +253,8 @@ func (t *notifying) ReleaseJob(ctx context.Context, s tenant.Scope, job, lease u
 		// The call does not name the collection of the job. When the job cannot be read, the next poll
 		// of the outbox finds the work.
 		if j, err := t.Job(ctx, s, job); err == nil {
-			c.Collection, c.Stages = j.Collection, []memory.Stage{stage}
+			j.Stage = stage
+			c.Collection, c.Stages = j.Collection, []memory.Stage{j.Lane()}
 		}
 	}
 	t.notify(c)
@@ -265,7 +265,7 @@ func (t *notifying) ReleaseJob(ctx context.Context, s tenant.Scope, job, lease u
 func (t *notifying) RetryJob(ctx context.Context, s tenant.Scope, id uuid.UUID, audit memory.AuditEntry) (memory.Job, error) {
 	j, err := t.Store.RetryJob(ctx, s, id, audit)
 	if err == nil {
-		t.notify(Change{Tenant: j.Tenant, Collection: j.Collection, Stages: []memory.Stage{j.Stage}, Jobs: []JobChange{{ID: j.ID}}})
+		t.notify(Change{Tenant: j.Tenant, Collection: j.Collection, Stages: []memory.Stage{j.Lane()}, Jobs: []JobChange{{ID: j.ID}}})
 	}
 	return j, err
 }

@@ -140,7 +140,7 @@ func TestNotifyOnWrites(t *testing.T) {
 		_, err := tx.Enqueue(ctx, memory.Job{Collection: c, Kind: memory.JobConsolidate, Stage: memory.StageTask, NotBefore: tx.Now()})
 		return err
 	})
-	l.wants("a job that is due now", store.Change{Collection: c, Stages: []memory.Stage{memory.StageTask}})
+	l.wants("a job that is due now", store.Change{Collection: c, Stages: []memory.Stage{memory.StageUpkeep}})
 }
 
 // Each change of a job is reported. One that moves to its next stage, is given back, is retried, or ends
@@ -194,7 +194,7 @@ func TestNotifyOnJobs(t *testing.T) {
 func TestNotifyOnCollections(t *testing.T) {
 	t.Parallel()
 	l := openNotified(t)
-	task := []memory.Stage{memory.StageTask}
+	task, upkeep := []memory.Stage{memory.StageTask}, []memory.Stage{memory.StageUpkeep}
 	base := l.collection(memory.NewCollection{Collection: memory.Collection{Name: "base"}}).Collection
 	l.write(base.ID, func(ctx context.Context, tx memory.Tx) error {
 		_, err := tx.Put(ctx, memory.Note{Kind: memory.KindNote, Content: "tea", State: memory.StateRaw})
@@ -204,7 +204,7 @@ func TestNotifyOnCollections(t *testing.T) {
 	v, err := l.OpenView(t.Context(), l.s, base.ID.String(), memory.At{})
 	l.must(err)
 	fork := l.collection(memory.NewCollection{Collection: memory.Collection{Name: "fork", Parent: base.ID, ParentRevision: v.At}}).Collection
-	l.wants("a fork", store.Change{Collection: fork.ID, Stages: task})
+	l.wants("a fork", store.Change{Collection: fork.ID, Stages: upkeep})
 	target := l.collection(memory.NewCollection{
 		Collection: memory.Collection{Name: "copy"}, CopyJob: &memory.Job{Kind: memory.JobCopy, Stage: memory.StageTask, State: memory.JobQueued},
 	}).Collection
@@ -214,7 +214,7 @@ func TestNotifyOnCollections(t *testing.T) {
 		_, next, err = l.CopyRows(t.Context(), l.s, v, target.ID, cursor, 1)
 		l.must(err)
 	}
-	l.wants("the last step", store.Change{Collection: target.ID, Revision: v.At, Stages: task, Usage: true})
+	l.wants("the last step", store.Change{Collection: target.ID, Revision: v.At, Stages: upkeep, Usage: true})
 	must.Get(l.DeleteCollection(t.Context(), l.s, target.ID, false, memory.AuditEntry{Action: "collection.delete"}))(t)
 	l.wants("a removal", store.Change{Collection: target.ID, Stages: task, Deleted: true})
 	ada := must.Get(l.EnsureAgent(t.Context(), l.s, "ada"))(t)
