@@ -125,6 +125,38 @@ func TestBankDay(t *testing.T) {
 	}
 }
 
+// What is said of all days comes from those that a prompt has a place for, so that a long conversation costs what a short one does:
+// the same texts as if all were asked about, and these are its sources.
+func TestBankManyDays(t *testing.T) {
+	t.Parallel()
+	s := newTestDesk(t, "")
+	var texts []string
+	for i := range 400 {
+		date := mayDay.AddDate(0, 0, i).Format(time.DateOnly)
+		texts = append(texts, strings.Repeat(date+" ", 5+i%9))
+		for at, kind := range []memory.Kind{memory.KindSummary, memory.KindProfile} {
+			s.notes = append(s.notes, memory.Note{ID: uuid.UUID{12: byte(at), 14: byte(i >> 8), 15: byte(i)}, Kind: kind, Key: dayKey(date), Content: texts[i]})
+		}
+	}
+	from, shown := policy.FitChars(texts, DefaultConfig().MaterialChars)
+	s.task(taskOverall, "", "")
+	for i, kind := range []memory.Kind{memory.KindSummary, memory.KindProfile} {
+		in, ok := s.Asked[i].Input.(OverallInput)
+		if !ok || len(in.Days) != len(shown) {
+			t.Fatalf("asked about %d days, not %d", len(in.Days), len(shown))
+		}
+		for j, d := range in.Days {
+			if d.Text != shown[j] {
+				t.Errorf("%s: %q, not %q", d.Date, d.Text, shown[j])
+			}
+		}
+		sources := s.find(kind, KeyOverall).Provenance.Sources
+		if n := len(sources); n < len(shown) || n > len(shown)+1 || sources[n-1] != (uuid.UUID{12: byte(i), 14: 399 >> 8, 15: 399 & 255}) {
+			t.Errorf("%d sources of %d days after the first %d", n, len(shown), from)
+		}
+	}
+}
+
 // TestBankOfSeveral: where several persons speak, days are summarized, and no portrait mixes the persons.
 func TestBankOfSeveral(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
@@ -39,7 +40,7 @@ func (p *Policy) summarizeOverall(ctx context.Context, d memory.Desk, c *Config)
 		kind memory.Kind
 		name string
 	}{{memory.KindSummary, callHistory}, {memory.KindProfile, callPortrait}} {
-		days, err := dayNotes(ctx, d, part.kind)
+		days, err := dayNotes(ctx, d, part.kind, c.MaterialChars)
 		if err != nil {
 			return dec, err
 		}
@@ -172,19 +173,29 @@ func (r *overallRun) note(kind memory.Kind, content string, analyst memory.Analy
 	return n
 }
 
-// dayNotes returns the notes of a kind about days, by date.
-func dayNotes(ctx context.Context, d memory.Desk, kind memory.Kind) ([]memory.Note, error) {
+// dayNotes returns the notes of a kind about days, by date: the newest ones that may have a place among so many characters. What a
+// prompt never shows says nothing in the answer, and a long conversation costs no more than a short one.
+func dayNotes(ctx context.Context, d memory.Desk, kind memory.Kind, chars int) ([]memory.Note, error) {
 	all, err := d.All(ctx, kind, memory.ReadOptions{}) // which is kept: each new day looks at the days before
 	if err != nil {
 		return nil, err
 	}
-	out := make([]memory.Note, 0, len(all))
+	days := make([]*memory.Note, 0, len(all))
 	for _, n := range all {
 		if dateOf(n) != "" {
-			out = append(out, *n)
+			days = append(days, n)
 		}
 	}
-	slices.SortFunc(out, func(a, b memory.Note) int { return cmp.Compare(dateOf(&a), dateOf(&b)) })
+	slices.SortFunc(days, func(a, b *memory.Note) int { return cmp.Compare(dateOf(a), dateOf(b)) })
+	var out []memory.Note
+	for _, n := range slices.Backward(days) {
+		if chars < 0 {
+			break // policy.FitChars leaves so many of each text
+		}
+		out = append(out, *n)
+		chars -= min(policy.MinTextChars, utf8.RuneCountInString(n.Content))
+	}
+	slices.Reverse(out)
 	return out, nil
 }
 
