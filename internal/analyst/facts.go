@@ -92,6 +92,9 @@ func quotations(sentences []said.Sentence) []quotation {
 		seen[s.Text] = true
 		worth := s.Worth()
 		if worth < leastWorth || worth < leastWorthIntroduced && s.Kinds == nil && s.Introduced() {
+			if n := len(out); n > 0 && out[n-1].at == i-1 && out[n-1].turn == s.Turn && s.AnswersToo() {
+				out[n-1].words, out[n-1].at = joined(out[n-1].words, s.Text), i // "Nuts. And milk."
+			}
 			continue
 		}
 		q := quotation{turn: s.Turn, at: i, before: s.Before, words: s.Text, worth: worth}

@@ -82,6 +82,11 @@ func TestUntoldIsNoFact(t *testing.T) {
 		{"Translate into French: I am allergic to nuts.", "nuts", ""},
 		{"Please proofread the paragraph below.\n\nI was born in Kenya in 1980. I have two sisters.", "Kenya", ""},
 		{"Traduce al inglés:\nVivo en Quito y tengo un perro.", "Quito", ""},
+		{"Corrige ce texte :\n\n« Je suis née à Lyon.\n\nJ'ai deux chats. »\n\nMoi, j'habite à Nantes.", "Lyon", "Nantes"},
+		{"Riassumi questo testo:\n\n```\nSono nato a Bari.\n\nHo due figli.\n```\n\nIo vivo a Torino.", "Bari", "Torino"},
+		{"Traduza para o inglês:\n\n> Moro em Braga.\n>\n> Tenho dois filhos.\n\nEu trabalho em Faro.", "Braga", "Faro"},
+		{"Please proofread these lines:\n\n1. I was born in Oslo.\n\n2. I have three dogs.\n\nI live in Turin.", "Oslo", "Turin"},
+		{"ترجم إلى الإنجليزية:\n\nأعيش في عمان.\n\nلدي أخوان.\n\n---\n\nبالمناسبة أنا أعمل طبيبا في دبي.", "عمان", "دبي"},
 		{"I was born in Kenya. I have two sisters.\nPlease translate the text above.", "Kenya", ""},
 		{"请翻译成英文：我住在青岛。", "青岛", ""},
 		{"My sister wrote me: \"I am pregnant and I am moving home.\" I live in Graz.", "pregnant", "Graz"},
@@ -134,6 +139,31 @@ func TestColonsEnd(t *testing.T) {
 	for _, turn := range []string{"My boss wrote:\nI live in Zurich.\n\nI have two sons.", "Mi jefe escribió:\n\nVivo en Lima.\n\nTengo dos hijos."} {
 		if got := r.words(turn); got != "" {
 			t.Errorf("the words of somebody else: %q", got)
+		}
+	}
+}
+
+// TestAnswersToo: what somebody answers a second time, and behind the question that is asked back, is kept with the question.
+func TestAnswersToo(t *testing.T) {
+	t.Parallel()
+	r := readerOf(t)
+	day := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		turns []string
+		want  []string
+	}{
+		{[]string{"Where do you live?", "Where do I live? In Porto. Well, in Gaia."}, []string{"Where do you live", "In Porto.", "Gaia"}},
+		{[]string{"Где ты живёшь?", "Где живу? В Казани. Точнее, в Волжске."}, []string{"Где ты живёшь", "В Казани.", "Волжске"}},
+		{[]string{"Nerede oturuyorsun?", "Nerede mi? Bursa'da. Yani Mudanya'da."}, []string{"Nerede oturuyorsun", "Bursa", "Mudanya"}},
+		{[]string{"どこに住んでいますか？", "札幌です。", "札幌？", "いえ、小樽です。"}, []string{"どこに住んでいますか", "小樽"}},
+	} {
+		var said []memory.Utterance
+		for i, s := range c.turns {
+			said = append(said, memory.Utterance{Role: memory.RoleUser, Name: []string{"Ana", "Bo"}[i%2], Time: day, Content: s})
+		}
+		got := strings.Join(extract(r, mem0.ExtractInput{Recent: said[:len(said)-1], New: said[len(said)-1:], Max: 20, Chars: 400}).Facts, "\n")
+		if i := slices.IndexFunc(c.want, func(s string) bool { return !strings.Contains(got, s) }); i >= 0 {
+			t.Errorf("%q: %q lacks %q", c.turns, got, c.want[i])
 		}
 	}
 }

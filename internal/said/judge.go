@@ -115,7 +115,7 @@ func markQuoted(sentences []Sentence) {
 // first behind that nor an item of a list, or what was introduced is left out.
 func (s *Sentence) endsLead(first bool) bool {
 	begin, _ := utf8.DecodeRuneInString(s.Text)
-	return s.behind == paste || s.behind == blank && !first && unicode.IsLetter(begin)
+	return s.behind == paste || s.behind >= blank && !first && unicode.IsLetter(begin)
 }
 
 // endsQuotation reports whether a text ends with the end of a quotation.
@@ -222,9 +222,9 @@ func markTurn(turn []Sentence) {
 		if !turn[i].handsOver() {
 			continue
 		}
-		handed, ends := turn[i:], turn[i].clause() != "" && endsQuotation(turn[i].Text)
+		handed, ends := turn[i:min(i+turn[i].part, len(turn))], turn[i].clause() != "" && endsQuotation(turn[i].Text)
 		switch {
-		case ends || i+1 < len(turn) && turn[i+1].behind == paste: // what was handed over is left out
+		case ends:
 			handed = turn[i : i+1]
 		case i == len(turn)-1 && i > 0 && turn[i].line != turn[i-1].line:
 			handed = turn

@@ -42,6 +42,7 @@ type Sentence struct {
 	features features
 	line     int    // of its turn
 	behind   gap    // what is between it and the one before
+	part     int    // how many sentences it and what follows its line are, up to the end of a part with a form of its own
 	opened   *Kinds // of its words before a colon; nil: it has none, or they are not known
 	handed   bool   // for work
 	ofOthers bool   // it continues the words of somebody else
@@ -53,33 +54,53 @@ func Sentences(turns []Turn, from int) []Sentence {
 	var out []Sentence
 	known := map[string]bool{}
 	before, speaker := "", ""
+	question, told := "", "" // what the turn before answers, and its text
 	for i := range turns {
-		if turns[i].Speaker == speaker {
+		turn := &turns[i]
+		if turn.Speaker == speaker {
 			before = "" // nobody else spoke
 		}
-		speaker = turns[i].Speaker
-		all := split(turns[i].Text)
+		speaker = turn.Speaker
+		all := split(turn.Text)
 		if i >= from {
-			out = append(out, read(&turns[i], i, all, before, known)...)
+			out = append(out, read(turn, i, all, before, known)...)
 		}
 		for _, s := range all {
 			for _, w := range text.Words(s.text) {
 				known[w] = true
 			}
 		}
-		before = ""
+		last := ""
 		if len(all) > 0 {
-			before = all[len(all)-1].text
+			last = all[len(all)-1].text
 		}
+		if question != "" && isEcho(last, told) && utf8.RuneCountInString(question+last) <= mostAsked {
+			last = question + " " + last
+		}
+		question, told = "", turn.Text
+		if Asks(before) {
+			question = before
+		}
+		before = last
 	}
 	return out
+}
+
+// mostAsked is how many characters a question has at most with the echo of an answer to it.
+const mostAsked = 2 * shortRunes
+
+// isEcho reports whether a question is a part of what was said before it, asked back: "In Leeds?" What answers it answers the question
+// before, too.
+func isEcho(question, told string) bool {
+	bare := strings.TrimFunc(question, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
+	return bare != "" && Asks(question) && strings.Contains(text.Fold(told), text.Fold(bare))
 }
 
 // read returns the sentences of one turn.
 func read(turn *Turn, index int, all []piece, before string, known map[string]bool) []Sentence {
 	out := make([]Sentence, 0, len(all))
 	lead, line, asked := "", -1, Asks(before)
-	question := ""
+	question, most, end := "", answerWords, 0 // end: of what the lead introduces
 	if asked {
 		question = before
 	}
@@ -87,20 +108,28 @@ func read(turn *Turn, index int, all []piece, before string, known map[string]bo
 		if p.line != line && !strings.HasSuffix(strings.TrimRight(lead, " "), ":") && !strings.HasSuffix(lead, "：") {
 			lead = ""
 		}
-		s := Sentence{Text: p.text, Turn: index, Lead: lead, Asks: Asks(p.text), line: p.line, behind: p.behind}
+		ends := lead != "" && i >= end
+		if ends {
+			lead = ""
+		}
+		s := Sentence{Text: p.text, Turn: index, Lead: lead, Asks: Asks(p.text), Apart: ends, line: p.line, behind: p.behind, part: partEnd(all, i) - i}
 		words := shapeOf(p.text).words
 		switch {
 		case s.Asks:
-		case question != "" && words <= answerWords:
+		case question != "" && words <= most:
 			s.Before = question
 		case i == 0 && words <= dependentWords && !s.Names() && utf8.RuneCountInString(before) <= shortRunes:
 			s.Before = before
 		}
-		if words > fewWords {
-			question = "" // "Yes." alone leaves the rest of the answer to come
+		switch { // "Yes." alone leaves the rest of the answer to come, and so does the question asked back
+		case words <= fewWords, s.Asks && most == answerWords:
+		case words > secondWords && most < answerWords:
+			question = ""
+		default:
+			most = secondWords // another answer may follow: "Or rather in Porto."
 		}
 		if lead == "" && introduces(p.text) {
-			lead = p.text
+			lead, end = p.text, i+s.part
 		}
 		line = p.line
 		s.features = featuresOf(&s, turn, i, len(all), asked, known)
@@ -109,13 +138,14 @@ func read(turn *Turn, index int, all []piece, before string, known map[string]bo
 	return out
 }
 
-// Words that make a fragment, at most; those of "Yes, please."; those of an answer that needs its question; and those of a
-// sentence that is understood only with the one before it, unless it names something. That one is told if it is short: it costs
-// room wherever the sentence is shown.
+// Words that make a fragment, at most; those of "Yes, please."; those of an answer that needs its question, and of another one behind
+// it; and those of a sentence that is understood only with the one before it, unless it names something. That one is told if it is
+// short: it costs room wherever the sentence is shown.
 const (
 	fragmentWords  = 4
 	fewWords       = 2
 	answerWords    = 16
+	secondWords    = 6
 	dependentWords = 10
 	shortRunes     = 60
 )
@@ -133,6 +163,11 @@ func (s *Sentence) Names() bool {
 
 // IsFragment reports whether a sentence has so few words that it needs the one before.
 func (s *Sentence) IsFragment() bool { return shapeOf(s.Text).words <= fragmentWords }
+
+// AnswersToo reports whether a sentence may be one more answer to the question before its turn.
+func (s *Sentence) AnswersToo() bool {
+	return !s.Asks && Asks(s.Before) && shapeOf(s.Text).words <= secondWords && !s.IsUntold()
+}
 
 // IsWord reports whether a sentence is a word or two, such as a greeting, and explains nothing.
 func (s *Sentence) IsWord() bool { return shapeOf(s.Text).words <= fewWords }
@@ -163,6 +198,7 @@ type piece struct {
 	text   string
 	line   int
 	behind gap
+	opens  bool // it begins a part with an end of its own, see partsIn
 }
 
 // gap is what is between two sentences.
@@ -170,29 +206,37 @@ type gap int
 
 // What may be there, the weightiest last.
 const (
-	noGap gap = iota
-	blank     // a line without a text
-	paste     // a part that is left out
+	noGap  gap = iota
+	blank      // a line without a text
+	ruled      // a line that separates
+	closed     // the end of a part
+	paste      // a part that is left out
 )
 
 // split returns the sentences of a text without what is pasted. A web address or a path is one word, and what
 // is between quotation marks belongs to one sentence.
 func split(s string) []piece {
 	var out []piece
-	fenced, behind := false, noGap
+	fenced, behind, opens := false, noGap, false
 	lines := strings.Split(lineEnds.Replace(s), "\n")
-	traced := tracesIn(lines)
+	traced, parts := tracesIn(lines), partsIn(lines)
 	for i, line := range lines {
+		if parts[i].behind {
+			opens, behind = false, max(behind, closed)
+		}
+		opens = opens || parts[i].begins
 		line = strings.TrimSpace(line)
-		if line == "" {
+		switch {
+		case line == "":
 			behind = max(behind, blank)
 			continue
-		}
-		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+		case strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~"):
 			fenced = !fenced
 			continue
-		}
-		if fenced || traced[i] || isQuoted(line) {
+		case isRule(line):
+			behind = max(behind, ruled)
+			continue
+		case fenced || traced[i] || isQuoted(line):
 			behind = paste
 			continue
 		}
@@ -202,8 +246,8 @@ func split(s string) []piece {
 				behind = paste
 				break // what a person said before it is theirs
 			}
-			out = append(out, piece{sentence, i, behind})
-			behind = noGap
+			out = append(out, piece{sentence, i, behind, opens})
+			behind, opens = noGap, false
 		}
 	}
 	return out

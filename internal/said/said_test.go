@@ -64,6 +64,10 @@ func TestTraces(t *testing.T) {
 		"Out of rye at shop.pl line 5.\n\tmain::bake(3) called at shop.pl line 9\n\tmain::run() called at shop.pl line 12\nI have two sons.":                                                                                                               {"I have two sons."},
 		"3: stop(\"no rye\") at shop.R#5\n2: bake(3)\n1: run()\nI have two sons.":                                                                                                                                                                          {"I have two sons."},
 		"Fatal error: Index out of range: file /src/main.swift, line 5\nCurrent stack trace:\n0    libswiftCore.dylib   0x00007fff6d0a1cf0 _swift_stdlib_reportFatalError + 66\n1    shop                 0x0000000100000f2a main + 100\nI have two sons.": {"I have two sons."},
+		"I live in Graz.\nError in mean(x) : object 'x' not found\nCalls: summarise -> mean\n\nI have two sons.":                                                                                                                                           {"I live in Graz.", "I have two sons."},
+		"Fehler in UseMethod(\"filter\") : \n  nicht anwendbare Methode für 'filter'\nCalls: filter -> filter.default\nIch wohne in Graz.":                                                                                                                 {"Ich wohne in Graz."},
+		"My marks:\nMath(LK): 14 points this year\nSport(GK): 12 points this year":                                                                                                                                                                         {"My marks:", "Math(LK): 14 points this year", "Sport(GK): 12 points this year"},
+		"My doctor (Anna) : she moved to Kiel.\n  I like her.":                                                                                                                                                                                             {"My doctor (Anna) : she moved to Kiel.", "I like her."},
 		"I read:\n- dune.pdf page 12\n- emma.pdf page 9":                                                                     {"I read:", "- dune.pdf page 12", "- emma.pdf page 9"},
 		"I read dune.pdf page 12.\nI read emma.pdf page 9.\nSee vue.js#12 and node.js#9.":                                    {"I read dune.pdf page 12.", "I read emma.pdf page 9.", "See vue.js#12 and node.js#9."},
 		"Email: ana@example.org\nWeb: ana.example.org:8080\nGitHub: ana":                                                     {"Email: ana@example.org", "Web: ana.example.org:8080", "GitHub: ana"},
@@ -142,12 +146,23 @@ func TestKindsFitTheCode(t *testing.T) {
 func TestTextHandedOverIsMarked(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]bool{
-		"I am Ana. WORK on this. I live here. So.":      {false, true, true, true},
-		"I am Ana. I live here.\nWORK on this.":         {true, true, true},
-		"I am Ana. WORK on this.":                       {false, true},
-		"I am Ana. I live here.":                        {false, false},
-		"WORK on this.\n```\nx = 1\n```\nI live here.":  {true, false},
-		"WORK on this.\nI am Ana.\n> So.\nI live here.": {true, true, true},
+		"I am Ana. WORK on this. I live here. So.":                 {false, true, true, true},
+		"I am Ana. I live here.\nWORK on this.":                    {true, true, true},
+		"I am Ana. WORK on this.":                                  {false, true},
+		"I am Ana. I live here.":                                   {false, false},
+		"WORK on this.\n```\nx = 1\n```\nI live here.":             {true, false},
+		"WORK on this.\nI am Ana.\n> So.\nI live here.":            {true, true, true},
+		"WORK on this.\n\n“I am Ana.\n\nI live here.”\n\nI am Bo.": {true, true, true, false},
+		"WORK on this.\n\"I am Ana.\"\n\nI am Bo.":                 {true, true, false},
+		"WORK on this.\n\n「私は札幌で生まれました。\n\n娘がいます。」\n\n東京にいます。":                                                     {true, true, true, false},
+		"WORK on this.\n<text>\nI am Ana.\n\nSo.\n</text>\nI am Bo.":                                               {true, true, true, false},
+		"WORK on this.\n---\nI am Ana.\n\nSo.\n---\nI am Bo.\n\nI live here.":                                      {true, true, true, false, false},
+		"WORK on this.\nI am Ana.\n\nSo.\n\n* * *\n\nI am Bo. I live here.":                                        {true, true, true, false, false},
+		"WORK on this.\nI am Ana.\n\n***\n\nSo.\n\nI am Bo.":                                                       {true, true, true, true},
+		"WORK on this.\n- I am Ana.\n\n- So.\n\nI am Bo.":                                                          {true, true, true, false},
+		"WORK on this.\n\nIch wohne in Kassel.\n\nIch habe Kinder und einen Hund.\n\nI live in the north of York.": {true, true, true, false},
+		"WORK on this.\n\nI live in the north.\n\nI am Bo.":                                                        {true, true, true},
+		"WORK on this.\n\"So\" is a film.\n\nI am Bo.":                                                             {true, true, true},
 	} {
 		all := Sentences([]Turn{{Text: text}}, 0)
 		for i := range all {
@@ -184,6 +199,34 @@ func TestWordsOfOthers(t *testing.T) {
 			if all[i].IsUntold() != want[i] {
 				t.Errorf("%q: %q is of somebody else: %t", text, all[i].Text, all[i].IsUntold())
 			}
+		}
+	}
+}
+
+// TestAnswersBehindAnEcho: who asks back, or is asked back, still answers the first question, and may answer it twice.
+func TestAnswersBehindAnEcho(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		turns []string
+		want  []string // the question of each sentence of the last turn
+	}{
+		{[]string{"Where do you live?", "Where do I live? In Porto. Or rather in Gaia."}, []string{"", "Where do you live?", "Where do you live?"}},
+		{[]string{"你住在哪里？", "我住哪里？青岛。不对，是大连。"}, []string{"", "你住在哪里？", "你住在哪里？"}},
+		{[]string{"Where were you born?", "In Leeds.", "In Leeds?", "No, in York."}, []string{"Where were you born? In Leeds?"}},
+		{[]string{"¿Cómo se llama tu hija?", "Ana.", "¿Ana?", "Sí, Ana María."}, []string{"¿Cómo se llama tu hija? ¿Ana?"}},
+		{[]string{"Where were you born?", "In Leeds.", "When?", "In May."}, []string{"When?"}},
+		{[]string{"Where do you live?", "I have lived with my sister in Leeds for years now. The weather is lovely here in May too. So is she."}, []string{"Where do you live?", "", ""}},
+	} {
+		var turns []Turn
+		for i, s := range c.turns {
+			turns = append(turns, Turn{Speaker: []string{"Ana", "Bo"}[i%2], Text: s})
+		}
+		var got []string
+		for _, s := range Sentences(turns, len(turns)-1) {
+			got = append(got, s.Before)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q: %q", c.turns, got)
 		}
 	}
 }

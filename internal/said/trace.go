@@ -23,6 +23,9 @@ var (
 	calls          = regexp.MustCompile(`\w\(`)
 )
 
+// fails is how a program says which of its calls failed: words, the call, and what is wrong with it behind a colon.
+var fails = regexp.MustCompile(`^\s*\p{L}[^():]* [\w.:]+\(.*\) ?:(?:$|\s+\S+\s+\S|\s*$)`)
+
 // frameWords is how many plain words a line has at most that only names a position.
 const frameWords = 4
 
@@ -110,6 +113,7 @@ func markTrace(lines []string, in []bool) {
 		last = i
 	}
 	if first < 0 {
+		markFailure(lines, all, in)
 		return
 	}
 	begin, end := beginOf(lines, all, first), last+1
@@ -124,6 +128,23 @@ func markTrace(lines []string, in []bool) {
 	}
 	for i := begin; i < end; i++ {
 		in[i] = true
+	}
+}
+
+// markFailure marks the lines of a failed call, if no line names a position: what it says is indented, or a line in which a program speaks
+// follows.
+func markFailure(lines []string, all []traceLine, in []bool) {
+	belongs := func(i, to int) bool {
+		return all[i].indent > all[to].indent || all[i].speaks() && !fails.MatchString(lines[i])
+	}
+	for i := 0; i+1 < len(lines); i++ {
+		if !fails.MatchString(lines[i]) || !belongs(i+1, i) {
+			continue
+		}
+		in[i] = true
+		for k := i + 1; k < len(lines) && belongs(k, i); k++ {
+			in[k] = true
+		}
 	}
 }
 
