@@ -233,9 +233,9 @@ func (c *chain) link(prev, next int32) {
 }
 
 // vector returns the vector of a note, without its largest magnitude; ok is false when it has none.
-func (v *View) vector(c *chain, g int32) (out vector, ok bool) {
+func (v *View) vector(c *chain, g int32) (out packed, ok bool) {
 	if g == none || c.slot[g] == none {
-		return vector{}, false
+		return packed{}, false
 	}
 	i, _ := v.locate(uint32(g)) //nolint:gosec // not none
 	return v.vectorAt(i, int(c.slot[g]))

@@ -67,12 +67,11 @@ type end struct {
 // block holds the vectors of blockRows slots. A slot is filled before readers can see it and never
 // changes.
 type block struct {
-	codes   []byte   // int8
-	halves  []uint16 // binary16
-	factor  [blockRows]float32
+	codes   []byte // as of packed
+	low     []byte // as of packed
 	inverse [blockRows]float64
 	tokens  [][]byte // empty in a snapshot without any
-	owner   any      // of codes, halves and tokens, when they are a part of a snapshot; then only filled slots have a place
+	owner   any      // of codes, low and tokens, when they are a part of a snapshot; then only filled slots have a place
 }
 
 // hide is the first revision at which a layer holds any version of a note. From there on it hides
@@ -157,7 +156,7 @@ func (d *data) add(a *analyzed, stride int) {
 		if a.To != 0 {
 			d.setEnd(row, a.To)
 		}
-		if a.codes != nil && d.slotOf[row] == none {
+		if a.packed.codes != nil && d.slotOf[row] == none {
 			d.setVector(row, a, stride)
 		}
 		return
@@ -206,7 +205,7 @@ func (d *data) add(a *analyzed, stride int) {
 	if !a.Tombstone {
 		d.rows[row].session = d.joinSession(row, sessionOf(a.Record.Attributes))
 	}
-	if a.codes != nil {
+	if a.packed.codes != nil {
 		d.setVector(row, a, stride)
 	}
 }
@@ -283,7 +282,7 @@ func (d *data) newSlot(row uint32, stride int) (into *block, at int) {
 	if slot%blockRows == 0 {
 		b := newBlock(stride)
 		d.blocks = append(d.blocks, b)
-		d.bytes += b.own() + 3*int64(blockRows*stride)
+		d.bytes += b.own() + planeBytes(stride)
 	} else if last := d.blocks[len(d.blocks)-1]; len(last.codes) < blockRows*stride {
 		d.ownLast(last, stride)
 	}
@@ -292,8 +291,23 @@ func (d *data) newSlot(row uint32, stride int) (into *block, at int) {
 	return d.blocks[slot/blockRows], slot % blockRows
 }
 
-// own returns the memory of a block without its codes, halves and token codes, in bytes.
+// planeBytes returns the memory of the planes of a block, in bytes.
+func planeBytes(stride int) int64 { return int64(blockRows * (stride + stride/2)) }
+
+// own returns the memory of a block without its planes and token codes, in bytes.
 func (b *block) own() int64 { return int64(unsafe.Sizeof(*b)) + sliceBytes*int64(cap(b.tokens)) }
+
+// vector returns the vector of a slot.
+func (b *block) vector(i, stride int) packed {
+	return packed{codes: b.codes[i*stride:][:stride], low: b.low[i*stride/2:][:stride/2], inverse: b.inverse[i]}
+}
+
+// set copies a vector into a slot.
+func (b *block) set(i int, p *packed) {
+	copy(b.codes[i*len(p.codes):], p.codes)
+	copy(b.low[i*len(p.low):], p.low)
+	b.inverse[i] = p.inverse
+}
 
 // token returns the token codes of a slot.
 func (b *block) token(i int) []byte {
@@ -304,16 +318,16 @@ func (b *block) token(i int) []byte {
 }
 
 func newBlock(stride int) *block {
-	return &block{codes: make([]byte, blockRows*stride), halves: make([]uint16, blockRows*stride), tokens: make([][]byte, blockRows)}
+	return &block{codes: make([]byte, blockRows*stride), low: make([]byte, blockRows*stride/2), tokens: make([][]byte, blockRows)}
 }
 
 // ownLast replaces the last block, which is a part of a snapshot and has no room, by a copy with room.
 func (d *data) ownLast(last *block, stride int) {
 	b := newBlock(stride)
 	copy(b.codes, last.codes)
-	copy(b.halves, last.halves)
-	b.factor, b.inverse = last.factor, last.inverse
-	d.bytes += b.own() - last.own() + 3*int64(blockRows*stride)
+	copy(b.low, last.low)
+	b.inverse = last.inverse
+	d.bytes += b.own() - last.own() + planeBytes(stride)
 	for i, t := range last.tokens {
 		b.tokens[i] = slices.Clone(t) // the copy does not keep the snapshot
 		d.bytes += allocated(len(t))
@@ -324,9 +338,7 @@ func (d *data) ownLast(last *block, stride int) {
 // setVector stores the vector of a row, and its token codes.
 func (d *data) setVector(row uint32, a *analyzed, stride int) {
 	b, i := d.newSlot(row, stride)
-	copy(b.codes[i*stride:], a.codes)
-	copy(b.halves[i*stride:], a.packed.halves)
-	b.factor[i], b.inverse[i] = a.factor, a.packed.inverse
+	b.set(i, &a.packed)
 	b.tokens[i] = slices.Clone(a.Tokens)
 	d.bytes += allocated(len(a.Tokens))
 }
@@ -399,9 +411,9 @@ func (d *data) rebuild(stride int, keep func(row uint32) bool) *data {
 		}
 		from, at := d.blocks[slot/blockRows], slot%blockRows
 		into, i := n.newSlot(uint32(number[row]), stride) //nolint:gosec // not none
-		copy(into.codes[i*stride:][:stride], from.codes[at*stride:])
-		copy(into.halves[i*stride:][:stride], from.halves[at*stride:])
-		into.factor[i], into.inverse[i], into.tokens[i] = from.factor[at], from.inverse[at], from.token(at)
+		vector := from.vector(at, stride)
+		into.set(i, &vector)
+		into.tokens[i] = from.token(at)
 		if from.owner != nil {
 			into.tokens[i] = slices.Clone(into.tokens[i]) // the new block does not keep the snapshot
 		}

@@ -51,10 +51,9 @@
 //
 // # Vectors
 //
-// A row keeps its vector rounded to IEEE binary16, as the stores do, and a code of eight bits for
-// each component, with one scale for the row. A search scans the codes against the query in sixteen
-// bits, where the sums are exact integers, and computes the cosines of a shortlist from the
-// binary16. Products of binary16 are exact in float32 and the order of the sums is fixed. So every
+// A row keeps its vector rounded to 12 bits a component, as the stores do: whole numbers times one
+// power of two. Their upper eight bits are the codes, which a search scans, and the lower four are
+// apart: it computes the cosines of a shortlist from both. The sums are exact integers, so every
 // kernel returns the same bits, and the score of a row depends on the row and the query alone,
 // never on its place in the index. The module in gen generates the kernels for AVX2; elsewhere it
 // is plain Go.

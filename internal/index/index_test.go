@@ -139,13 +139,22 @@ func TestVectorIsRefused(t *testing.T) {
 
 func TestRound(t *testing.T) {
 	t.Parallel()
-	got, err := Round([]float32{1, 0.1, -2049})
-	if err != nil || got[0] != 1 || got[1] != 0.099975586 || got[2] != -2048 {
-		t.Errorf("%v %v", got, err)
+	for _, c := range []struct{ of, want []float32 }{
+		{[]float32{1, 0.1, -2049}, []float32{0, 0, -2048}},
+		{[]float32{1, 0.1, 0}, []float32{1, 0.099609375, 0}},
+		{[]float32{2039, 1, -.5}, []float32{2039, 1, 0}},
+		{[]float32{2039.6, 1, 3}, []float32{2040, 0, 4}}, // the largest does not fit the unit of 2,039
+		{[]float32{65248, 16, 48}, []float32{65248, 0, 64}},
+		{[]float32{0x1p-14, 0x1p-24}, []float32{0x1p-14, 0x1p-24}},
+	} {
+		got, err := Round(c.of)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%v is rounded to %v, %v", c.of, got, err)
+		}
 	}
 	for _, scale := range []float64{1e-30, 1, 1e30} {
 		got, err := pack([]float32{float32(3 * scale), float32(4 * scale)})
-		x, y := float64(fromHalf(got.halves[0]))*got.inverse, float64(fromHalf(got.halves[1]))*got.inverse
+		x, y := float64(got.wholes()[0])*got.inverse, float64(got.wholes()[1])*got.inverse
 		if err != nil || math.Abs(x-0.6) > 1e-3 || math.Abs(y-0.8) > 1e-3 {
 			t.Errorf("scale %g: %v %v %v", scale, x, y, err)
 		}

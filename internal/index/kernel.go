@@ -29,30 +29,32 @@ func codeDotsGeneric(q []int16, codes []byte, out []int32) {
 	}
 }
 
-// halfDotGeneric returns the dot product of two padded vectors of binary16. The product of two
-// components is exact in float32, so only the order of the sums matters: 32 sums, then four by four
-// as the kernel adds its registers. Every kernel returns the same bits.
-func halfDotGeneric(a, b []uint16) float32 {
-	var s [lanes]float32
-	for ; len(a) >= lanes; a, b = a[lanes:], b[lanes:] {
-		x, y := (*[lanes]uint16)(a), (*[lanes]uint16)(b)
-		for i := range s {
-			s[i] += fromHalf(x[i]) * fromHalf(y[i])
-		}
+// mostWholes is how many components a kernel sums: then its sums of products, of 4,096/8 pairs of numbers of at most maxWhole in a lane,
+// fit an int32.
+const mostWholes = 4096
+
+// wholeDots returns the dot product of padded whole numbers with a packed vector of as many components, and that of the packed
+// vector with itself. Both are exact.
+func wholeDots(q []int16, codes, low []byte) (dot, squares int64) {
+	for len(q) > mostWholes {
+		d, s := wholeDotsPart(q[:mostWholes], codes, low)
+		dot, squares = dot+d, squares+s
+		q, codes, low = q[mostWholes:], codes[mostWholes:], low[mostWholes/2:]
 	}
-	var t [4]float32
-	for i := range t {
-		low := (s[i] + s[8+i]) + (s[16+i] + s[24+i])
-		high := (s[4+i] + s[12+i]) + (s[20+i] + s[28+i])
-		t[i] = low + high
-	}
-	return (t[0] + t[1]) + (t[2] + t[3])
+	d, s := wholeDotsPart(q, codes, low)
+	return dot + d, squares + s
 }
 
-// fromHalf returns the value of a finite binary16. The exponent of one has five bits, so its place in a float32 stands for a
-// number that is smaller by 2^112; the product is exact, also of a subnormal one. Zeros are common, so nothing branches.
-func fromHalf(h uint16) float32 {
-	return math.Float32frombits(uint32(h&0x8000)<<16|uint32(h&0x7fff)<<13) * 0x1p112
+func wholeDotsGeneric(q []int16, codes, low []byte) (dot, squares int64) {
+	p := packed{codes: codes, low: low}
+	for at := 0; at < len(q); at += lanes {
+		part := (*[lanes]int16)(q[at:])
+		for i, x := range p.group(at) {
+			dot += int64(part[i]) * int64(x)
+			squares += int64(x) * int64(x)
+		}
+	}
+	return dot, squares
 }
 
 // maxComponent returns the largest magnitude of a query's component with which the sum over a row

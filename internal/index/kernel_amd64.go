@@ -4,7 +4,7 @@ import "golang.org/x/sys/cpu"
 
 // What the processor and the system support of what the kernels use.
 var (
-	hasAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C
+	hasAVX2 = cpu.X86.HasAVX2
 	hasVNNI = hasAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VNNI
 )
 
@@ -27,11 +27,11 @@ func codeDots(q []int16, codes []byte, out []int32) {
 	codeDotsAVX2(&q[0], &codes[0], len(q), len(out), &out[0])
 }
 
-// halfDot is [halfDotGeneric]; both lengths are the same multiple of lanes.
-func halfDot(a, b []uint16) float32 {
-	if !hasAVX2 || len(a) == 0 {
-		return halfDotGeneric(a, b)
+// wholeDotsPart is [wholeDotsGeneric]; len(q) is a multiple of lanes and at most mostWholes.
+func wholeDotsPart(q []int16, codes, low []byte) (dot, squares int64) {
+	if !hasAVX2 || len(q) == 0 {
+		return wholeDotsGeneric(q, codes, low)
 	}
-	b = b[:len(a)]
-	return halfDotAVX2(&a[0], &b[0], len(a))
+	codes, low = codes[:len(q)], low[:len(q)/2]
+	return wholeDotsAVX2(&q[0], &codes[0], &low[0], len(q))
 }

@@ -85,41 +85,68 @@ done:
 	VZEROUPPER
 	RET
 
-// func halfDotAVX2(a *uint16, b *uint16, n int) float32
-// Requires: AVX, F16C, FMA3, SSE
-TEXT ·halfDotAVX2(SB), NOSPLIT, $0-28
-	MOVQ   a+0(FP), AX
-	MOVQ   b+8(FP), CX
-	MOVQ   n+16(FP), DX
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
+// func wholeDotsAVX2(q *int16, codes *byte, low *byte, n int) (dot int64, squares int64)
+// Requires: AVX, AVX2
+TEXT ·wholeDotsAVX2(SB), NOSPLIT, $0-48
+	MOVQ     q+0(FP), AX
+	MOVQ     codes+8(FP), CX
+	MOVQ     low+16(FP), DX
+	MOVQ     n+24(FP), BX
+	VPCMPEQW Y0, Y0, Y0
+	VPSRLW   $0x0f, Y0, Y1
+	VPSLLW   $0x03, Y1, Y1
+	VPSRLW   $0x0c, Y0, Y0
+	VPXOR    Y2, Y2, Y2
+	VPXOR    Y4, Y4, Y4
+	VPXOR    Y3, Y3, Y3
+	VPXOR    Y5, Y5, Y5
 
-half_step:
-	VCVTPH2PS    (AX), Y4
-	VCVTPH2PS    (CX), Y5
-	VFMADD231PS  Y4, Y5, Y0
-	VCVTPH2PS    16(AX), Y4
-	VCVTPH2PS    16(CX), Y5
-	VFMADD231PS  Y4, Y5, Y1
-	VCVTPH2PS    32(AX), Y4
-	VCVTPH2PS    32(CX), Y5
-	VFMADD231PS  Y4, Y5, Y2
-	VCVTPH2PS    48(AX), Y4
-	VCVTPH2PS    48(CX), Y5
-	VFMADD231PS  Y4, Y5, Y3
+whole_step:
+	VPMOVZXBW    (DX), Y7
+	VPAND        Y0, Y7, Y6
+	VPSRLW       $0x04, Y7, Y7
+	VPMOVSXBW    (CX), Y8
+	VPSLLW       $0x04, Y8, Y8
+	VPADDW       Y6, Y8, Y8
+	VPSUBW       Y1, Y8, Y8
+	VPMADDWD     (AX), Y8, Y6
+	VPADDD       Y6, Y2, Y2
+	VPMADDWD     Y8, Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VPMOVSXBW    16(CX), Y6
+	VPSLLW       $0x04, Y6, Y6
+	VPADDW       Y7, Y6, Y6
+	VPSUBW       Y1, Y6, Y6
+	VPMADDWD     32(AX), Y6, Y7
+	VPADDD       Y7, Y3, Y3
+	VPMADDWD     Y6, Y6, Y6
+	VPADDD       Y6, Y5, Y5
 	ADDQ         $0x40, AX
-	ADDQ         $0x40, CX
-	SUBQ         $0x20, DX
-	JG           half_step
-	VADDPS       Y1, Y0, Y0
-	VADDPS       Y3, Y2, Y2
-	VADDPS       Y2, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X1
-	VHADDPS      X1, X1, X1
-	VHADDPS      X1, X1, X1
-	MOVSS        X1, ret+24(FP)
+	ADDQ         $0x20, CX
+	ADDQ         $0x10, DX
+	SUBQ         $0x20, BX
+	JG           whole_step
+	VPADDD       Y3, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X0
+	VPMOVSXDQ    X2, Y1
+	VPMOVSXDQ    X0, Y0
+	VPADDQ       Y0, Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X0
+	VPADDQ       X0, X1, X0
+	VPSRLDQ      $0x08, X0, X1
+	VPADDQ       X1, X0, X0
+	VMOVQ        X0, AX
+	MOVQ         AX, dot+32(FP)
+	VPADDD       Y5, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, X0
+	VPMOVSXDQ    X4, Y1
+	VPMOVSXDQ    X0, Y0
+	VPADDQ       Y0, Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X0
+	VPADDQ       X0, X1, X0
+	VPSRLDQ      $0x08, X0, X1
+	VPADDQ       X1, X0, X0
+	VMOVQ        X0, AX
+	MOVQ         AX, squares+40(FP)
 	VZEROUPPER
 	RET

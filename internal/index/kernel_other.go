@@ -4,4 +4,6 @@ package index
 
 func codeDots(q []int16, codes []byte, out []int32) { codeDotsGeneric(q, codes, out) }
 
-func halfDot(a, b []uint16) float32 { return halfDotGeneric(a, b) }
+func wholeDotsPart(q []int16, codes, low []byte) (dot, squares int64) {
+	return wholeDotsGeneric(q, codes, low)
+}

@@ -7,7 +7,7 @@ package index
 //go:noescape
 func codeDotsAVX2(q *int16, codes *byte, stride int, rows int, out *int32)
 
-// halfDotAVX2 is halfDot for n components, a positive multiple of 32.
+// wholeDotsAVX2 is wholeDotsGeneric for n components, a positive multiple of 32 and at most 4,096.
 //
 //go:noescape
-func halfDotAVX2(a *uint16, b *uint16, n int) float32
+func wholeDotsAVX2(q *int16, codes *byte, low *byte, n int) (dot int64, squares int64)

@@ -213,7 +213,7 @@ func (q *Query) Vector(sel *Selection, k int) []Hit {
 	return q.view.newHits(q.startScan(sel, k).finish(func(g uint32) float64 {
 		i, row := q.view.locate(g)
 		v, _ := q.view.vectorAt(i, q.view.layers[i].slotOf(row))
-		return cosine(&q.vector(i).vector, &v)
+		return q.vector(i).cosine(&v)
 	}))
 }
 

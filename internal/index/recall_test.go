@@ -24,7 +24,7 @@ func TestVectorRecall(t *testing.T) {
 			if !ok {
 				t.Fatalf("row %d has no vector", g)
 			}
-			all.push(uint32(g), cosine(&q.vector(0).vector, &u))
+			all.push(uint32(g), q.vector(0).cosine(&u))
 		}
 		nearest := map[ID]bool{}
 		for _, r := range all.heap {

@@ -106,9 +106,7 @@ type termCount struct {
 // analyzed is a Row whose text is analyzed and whose vector is checked, which needs no lock.
 type analyzed struct {
 	Row
-	packed   vector
-	codes    []byte
-	factor   float32
+	packed   packed    // nil planes: there is no vector
 	passages []passage // row is not yet known
 	counts   []termCount
 	date     uint32 // number of terms of the date
@@ -135,8 +133,7 @@ func analyze(r *Row, dimensions int) (analyzed, error) {
 		if len(r.Tokens)%TokenDim != 0 {
 			return a, fault.InvalidField("tokens", "%d bytes are no whole number of codes", len(r.Tokens))
 		}
-		a.packed, a.codes = v, make([]byte, len(v.halves))
-		a.factor = v.encode(a.codes)
+		a.packed = v
 	}
 	guessed := r.Content
 	if r.Context != "" {

@@ -122,7 +122,7 @@ func (q *Query) scanBlocks(layer int, pass bitset, best *top, from, until int) {
 			}
 			for rest := asked; rest != 0; rest &= rest - 1 {
 				j := bits.TrailingZeros32(rest)
-				if score := float64(float32(float64(out[j]) * float64(bl.factor[at+j]) * vector.factor)); score >= best.least {
+				if score := float64(float32(float64(out[j]) * (bl.inverse[at+j] * vector.factor))); score >= best.least {
 					best.push(l.base+rows[j], score)
 				}
 			}
@@ -131,11 +131,9 @@ func (q *Query) scanBlocks(layer int, pass bitset, best *top, from, until int) {
 }
 
 // vectorAt returns the vector in a slot of a layer; ok is false when slot is none.
-func (v *View) vectorAt(layer, slot int) (out vector, ok bool) {
+func (v *View) vectorAt(layer, slot int) (out packed, ok bool) {
 	if slot == none {
-		return vector{}, false
+		return packed{}, false
 	}
-	stride := padded(v.dimensions)
-	from, at := v.layers[layer].blocks[slot/blockRows], slot%blockRows
-	return vector{halves: from.halves[at*stride:][:stride], inverse: from.inverse[at]}, true
+	return v.layers[layer].blocks[slot/blockRows].vector(slot%blockRows, padded(v.dimensions)), true
 }

@@ -136,7 +136,7 @@ func (q *Query) exactCosine(w *workspace, c *chain, g uint32) float64 {
 	}
 	v, _ := q.view.vector(c, int32(g)) //nolint:gosec // rows fit
 	i, _ := q.view.locate(g)
-	w.exact[g] = cosine(&q.vector(i).vector, &v)
+	w.exact[g] = q.vector(i).cosine(&v)
 	w.looked = append(w.looked, g)
 	return w.exact[g]
 }

@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"unsafe"
 
 	"github.com/slipboxhq/slipbox/internal/text"
 )
@@ -20,7 +19,7 @@ import (
 // snapshotFormat is the number of the form of snapshots, and of what they hold. Raise it when either
 // changes: the layout here, how a text is cut into terms and passages, marks, roles, or how vectors are
 // encoded. A test compares the bytes of a snapshot.
-const snapshotFormat = 7
+const snapshotFormat = 8
 
 // ErrSnapshot is returned for bytes that are not a whole snapshot of this format. The layer has to be filled
 // from the log.
@@ -28,7 +27,7 @@ var ErrSnapshot = errors.New("index: no usable snapshot")
 
 // A snapshot is a list of sections, each at a multiple of sectionAlign, and a trailer: the place, length
 // and checksum of each section, then the length and checksum of the trailer, and snapshotMagic. All
-// numbers are little-endian. The codes, halves, tokens, terms and postings are used in place, the rest is decoded.
+// numbers are little-endian. The codes, their low bits, tokens, terms and postings are used in place, the rest is decoded.
 const (
 	sectionAlign  = 64
 	snapshotMagic = 0x31786469786f6270 // "pboxidx1"
@@ -46,7 +45,7 @@ const (
 	sectionHides
 	sectionSlots
 	sectionCodes
-	sectionHalves
+	sectionLow
 	sectionTokens
 	sections
 )
@@ -124,7 +123,7 @@ func (l *Layer) WriteSnapshot(to io.Writer) (Written, error) {
 	return done, err
 }
 
-// UseSnapshot makes the layer use the codes, halves, tokens and postings of a snapshot that WriteSnapshot has
+// UseSnapshot makes the layer use the planes of vectors, tokens and postings of a snapshot that WriteSnapshot has
 // written, instead of its own, as [ReadSnapshot] does. It does nothing when rows were dropped since, and
 // when the bytes are another snapshot: another process may have rows in another order.
 func (l *Layer) UseSnapshot(written Written, data []byte, owner any) error {
@@ -139,7 +138,7 @@ func (l *Layer) UseSnapshot(written Written, data []byte, owner any) error {
 	if err != nil {
 		return err
 	}
-	_, mapped, _, err := s.vectors(&m, owner, padded(l.dimensions))
+	mapped, _, err := s.vectors(&m, owner, padded(l.dimensions))
 	if err != nil {
 		return err
 	}
@@ -167,7 +166,7 @@ func (l *Layer) UseSnapshot(written Written, data []byte, owner any) error {
 	for i := range mapped {
 		d.bytes += mapped[i].own() - blocks[i].own()
 		if blocks[i].owner == nil {
-			d.bytes -= 3 * int64(len(blocks[i].codes))
+			d.bytes -= int64(len(blocks[i].codes) + len(blocks[i].low))
 			for _, t := range blocks[i].tokens {
 				d.bytes -= allocated(len(t))
 			}
@@ -186,6 +185,7 @@ type snapshotWriter struct {
 	err     error
 	numbers map[string]uint32 // of strings
 	strings []string
+	created int64 // when the last record was made
 }
 
 type place struct {
@@ -240,26 +240,29 @@ func (w *snapshotWriter) number(s string) uint64 {
 	return uint64(n)
 }
 
-// rowBytes is the length of a row in its section.
-const rowBytes = 16 + 8 + 8 + 8 + 8 + 4*7 + 4
+// The least lengths of what is written by itself, for bounds of what is read.
+const (
+	leastRow     = 16 + 8 + 4 + 9
+	leastPassage = 3
+)
 
 func (f *frozen) write(w *snapshotWriter) {
 	le := binary.LittleEndian
 	w.section(sectionRows, func(write func([]byte)) {
-		buf := make([]byte, 0, rowBytes)
+		var buf []byte
+		last := rowBefore{slot: none}
 		for i := range f.rows {
 			e := &f.rows[i]
-			buf = append(buf[:0], e.note[:]...)
-			for _, n := range []int64{e.from, f.to[i], e.occurredAt, e.digest} {
-				buf = le.AppendUint64(buf, uint64(n)) //nolint:gosec // bits, not a number
+			buf = le.AppendUint64(append(buf[:0], e.note[:]...), uint64(e.digest)) //nolint:gosec // bits, not a number
+			buf = append(buf, e.lang, byte(e.role), byte(e.marks), boolByte(e.tombstone))
+			for _, n := range []int64{
+				e.from - last.from, f.to[i], e.occurredAt - last.occurredAt, distance(i, e.prev), int64(e.session) - none,
+				distance(last.slot, f.slotOf[i]), int64(e.passages), int64(e.length), int64(e.terms) - int64(e.length),
+			} {
+				buf = binary.AppendVarint(buf, n)
 			}
-			for _, n := range []int32{e.prev, e.session, f.slotOf[i]} {
-				buf = le.AppendUint32(buf, uint32(n)) //nolint:gosec // as above
-			}
-			for _, n := range []uint32{e.first, e.passages, e.length, e.terms} {
-				buf = le.AppendUint32(buf, n)
-			}
-			write(append(buf, e.lang, byte(e.role), byte(e.marks), boolByte(e.tombstone)))
+			write(buf)
+			last.add(e, f.slotOf[i])
 		}
 	})
 	w.section(sectionRecords, func(write func([]byte)) {
@@ -272,10 +275,13 @@ func (f *frozen) write(w *snapshotWriter) {
 		}
 	})
 	w.section(sectionPassages, func(write func([]byte)) {
-		buf := make([]byte, 0, 16)
-		for _, p := range f.passages {
-			buf = le.AppendUint32(le.AppendUint32(buf[:0], p.row), p.start)
-			write(le.AppendUint32(le.AppendUint32(buf, p.end), p.length))
+		var buf []byte
+		for i := range f.rows { // the passages of a row follow those of the one before it
+			e := &f.rows[i]
+			for _, p := range f.passages[e.first:][:e.passages] {
+				buf = binary.AppendUvarint(binary.AppendUvarint(buf[:0], uint64(p.start)), uint64(p.end-p.start))
+				write(binary.AppendUvarint(buf, uint64(p.length)))
+			}
 		}
 	})
 	var lists [][]posting // by term
@@ -309,9 +315,20 @@ func (f *frozen) write(w *snapshotWriter) {
 		}
 	})
 	w.section(sectionHides, func(write func([]byte)) {
-		buf := make([]byte, 0, 24)
+		var buf []byte
+		last := none
 		for _, h := range f.hides {
-			write(le.AppendUint64(append(buf[:0], h.note[:]...), uint64(h.from))) //nolint:gosec // bits, not a number
+			row := h.newest
+			for row != none && f.rows[row].prev != none {
+				row = f.rows[row].prev
+			}
+			if row != none && f.rows[row].from == h.from {
+				write(binary.AppendVarint(buf[:0], distance(last, row)))
+				last = int(row)
+				continue
+			}
+			buf = append(binary.AppendVarint(buf[:0], 0), h.note[:]...) // compaction has dropped the first version
+			write(binary.AppendVarint(buf, h.from))
 		}
 	})
 	f.writeVectors(w)
@@ -337,18 +354,34 @@ func (f *frozen) write(w *snapshotWriter) {
 	})
 }
 
-// slotBytesInFile is the length of a slot in its section: row, factor, inverse, length of tokens.
-const slotBytesInFile = 4 + 4 + 8 + 4
+// rowBefore is what a row is written relative to.
+type rowBefore struct {
+	from, occurredAt int64
+	slot             int // of the last row that has one, or none
+}
+
+func (r *rowBefore) add(e *entry, slot int32) {
+	r.from, r.occurredAt = e.from, e.occurredAt
+	if slot != none {
+		r.slot = int(slot)
+	}
+}
+
+// distance returns how far another number is from a number, which it does not equal; 0: there is no other.
+func distance(from int, to int32) int64 {
+	if to == none {
+		return 0
+	}
+	return int64(to) - int64(from)
+}
 
 func (f *frozen) writeVectors(w *snapshotWriter) {
-	stride, le := padded(f.dimensions), binary.LittleEndian
+	stride := padded(f.dimensions)
 	w.section(sectionSlots, func(write func([]byte)) {
-		buf := make([]byte, 0, slotBytesInFile)
-		for slot, row := range f.slots {
-			b, i := f.blocks[slot/blockRows], slot%blockRows
-			buf = le.AppendUint32(le.AppendUint32(buf[:0], row), math.Float32bits(b.factor[i]))
-			buf = le.AppendUint64(buf, math.Float64bits(b.inverse[i]))
-			write(le.AppendUint32(buf, uint32(len(b.token(i))))) //nolint:gosec // a text is far below 4 GiB
+		var buf []byte
+		for slot := range f.slots {
+			buf = binary.AppendUvarint(buf[:0], uint64(len(f.blocks[slot/blockRows].token(slot%blockRows))/TokenDim))
+			write(buf)
 		}
 	})
 	// each calls fn with the blocks and how many of their slots are filled.
@@ -360,8 +393,8 @@ func (f *frozen) writeVectors(w *snapshotWriter) {
 	w.section(sectionCodes, func(write func([]byte)) {
 		each(func(b *block, filled int) { write(b.codes[:filled*stride]) })
 	})
-	w.section(sectionHalves, func(write func([]byte)) {
-		each(func(b *block, filled int) { write(asBytes(b.halves[:filled*stride])) })
+	w.section(sectionLow, func(write func([]byte)) {
+		each(func(b *block, filled int) { write(b.low[:filled*stride/2]) })
 	})
 	w.section(sectionTokens, func(write func([]byte)) {
 		each(func(b *block, filled int) {
@@ -379,24 +412,7 @@ func boolByte(b bool) byte {
 	return 0
 }
 
-// asBytes returns the memory of numbers, which are little-endian.
-func asBytes(n []uint16) []byte {
-	if len(n) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(&n[0])), 2*len(n)) //nolint:gosec // the memory of a list, with its length
-}
-
-// asHalves is the reverse of asBytes; ok is false when the place is not aligned.
-func asHalves(b []byte) (_ []uint16, ok bool) {
-	if len(b) == 0 {
-		return nil, true
-	}
-	p := unsafe.Pointer(&b[0])                                     //nolint:gosec // the memory of a list, with its length
-	return unsafe.Slice((*uint16)(p), len(b)/2), uintptr(p)%2 == 0 //nolint:gosec // as above
-}
-
-// ReadSnapshot fills an empty layer from the bytes of a snapshot. Codes, halves, tokens, terms and postings are not
+// ReadSnapshot fills an empty layer from the bytes of a snapshot. The planes of vectors, tokens, terms and postings are not
 // copied: the layer keeps owner, which must keep the bytes readable and unchanged, and drops it with what it has of
 // them. Bytes that are damaged, cut off, or of another format or another number of dimensions are
 // ErrSnapshot, and leave the layer empty. A layer that is not empty is ErrOutOfStep.
@@ -499,9 +515,9 @@ func (s *snapshot) meta(dimensions int) (m snapshotMeta, err error) {
 	switch {
 	case c.bad || m.dimensions != dimensions:
 		err = fmt.Errorf("%w: another number of dimensions", ErrSnapshot)
-	case len(s.section[sectionRows]) != m.rows*rowBytes, len(s.section[sectionPassages]) != m.passages*int(passageBytes),
-		len(s.section[sectionHides]) != m.hides*24, len(s.section[sectionSlots]) != m.slots*slotBytesInFile,
-		len(s.section[sectionCodes]) != m.slots*stride, len(s.section[sectionHalves]) != 2*m.slots*stride,
+	case len(s.section[sectionRows]) < m.rows*leastRow, len(s.section[sectionPassages]) < m.passages*leastPassage,
+		len(s.section[sectionHides]) < m.hides, len(s.section[sectionSlots]) < m.slots, m.slots > m.rows,
+		len(s.section[sectionCodes]) != m.slots*stride, len(s.section[sectionLow]) != m.slots*stride/2,
 		len(s.section[sectionPostings])%int(postingBytes) != 0:
 		err = fmt.Errorf("%w: the length of a section is wrong", ErrSnapshot)
 	}
@@ -537,26 +553,31 @@ func (s *snapshot) decode(owner any, dimensions int) (d *data, revision int64, e
 }
 
 func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
-	le := binary.LittleEndian
 	c := &cursor{rest: s.section[sectionStrings], text: string(s.section[sectionStrings])}
 	list := make([]string, m.stringList)
 	for i := range list {
 		list[i] = c.string(c.count(math.MaxInt32))
 	}
 	records := &recordReader{cursor: cursor{rest: s.section[sectionRecords]}, strings: list}
+	rows, passages := &cursor{rest: s.section[sectionRows]}, &cursor{rest: s.section[sectionPassages]}
 	d.rows, d.to, d.slotOf = make([]entry, m.rows), make([]int64, m.rows), make([]int32, m.rows)
-	ended := 0
+	d.passages, d.slots = make([]passage, 0, m.passages), make([]uint32, m.slots)
+	last, ended, slots := rowBefore{slot: none}, 0, 0
 	for i := range d.rows {
-		b, e := s.section[sectionRows][i*rowBytes:][:rowBytes], &d.rows[i]
-		e.note = ID(b[:16])
-		e.from, d.to[i], e.occurredAt, e.digest = readInt64(b[16:]), readInt64(b[24:]), readInt64(b[32:]), readInt64(b[40:])
-		e.prev, e.session, d.slotOf[i] = readInt32(b[48:]), readInt32(b[52:]), readInt32(b[56:])
-		e.first, e.passages, e.length, e.terms = le.Uint32(b[60:]), le.Uint32(b[64:]), le.Uint32(b[68:]), le.Uint32(b[72:])
-		e.lang, e.role, e.marks = b[76], Role(b[77]), marks(b[78])
-		e.tombstone = b[79] != 0
-		if int64(e.first)+int64(e.passages) > int64(m.passages) || int(e.prev) >= m.rows || e.prev < none || int(e.session) >= m.sessions ||
-			e.session < none || int(d.slotOf[i]) >= m.slots || d.slotOf[i] < none || e.role > OtherRole || !e.tombstone && int(e.lang) >= len(d.langs) {
+		e := &d.rows[i]
+		d.to[i], d.slotOf[i] = rows.row(e, i, &last)
+		if e.prev < none || int(e.prev) >= m.rows || e.session < none || int(e.session) >= m.sessions || d.slotOf[i] < none || int(d.slotOf[i]) >= m.slots ||
+			e.role > OtherRole || !e.tombstone && int(e.lang) >= len(d.langs) || int(e.passages) > m.passages-len(d.passages) {
 			return errSnapshotContent
+		}
+		last.add(e, d.slotOf[i])
+		if slot := d.slotOf[i]; slot != none {
+			d.slots[slot] = uint32(i)
+			slots++
+		}
+		e.first = uint32(len(d.passages)) //nolint:gosec // memory ends before
+		for range e.passages {
+			d.passages = append(d.passages, passages.passage(i))
 		}
 		if d.to[i] != 0 {
 			ended++
@@ -568,19 +589,28 @@ func (s *snapshot) decodeRows(d *data, m *snapshotMeta) error {
 			d.bytes += d.facets.add(e) + d.turns.add(uint32(i), e)
 		}
 	}
-	d.passages = make([]passage, m.passages)
-	for i := range d.passages {
-		b := s.section[sectionPassages][i*int(passageBytes):]
-		d.passages[i] = passage{le.Uint32(b), le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:])}
-		if int(d.passages[i].row) >= m.rows {
-			return errSnapshotContent
+	for slot, row := range d.slots {
+		if slots != m.slots || d.slotOf[row] != int32(slot) {
+			return errSnapshotContent // a slot is of two rows, or of none
 		}
 	}
+	hides, at := &cursor{rest: s.section[sectionHides]}, none
 	d.hides = make([]hide, m.hides)
 	for i := range d.hides {
-		b := s.section[sectionHides][24*i:]
-		d.hides[i] = hide{ID(b[:16]), readInt64(b[16:]), none}
+		if n := hides.varint(); n != 0 {
+			if at = int(int64(at) + n); at < 0 || at >= m.rows {
+				return errSnapshotContent
+			}
+			d.hides[i] = hide{d.rows[at].note, d.rows[at].from, none}
+		} else {
+			var note ID
+			copy(note[:], hides.bytes(len(note)))
+			d.hides[i] = hide{note, hides.varint(), none}
+		}
 		d.hideOf = d.hideOf.added(d.hides[:i+1])
+	}
+	if rows.bad || passages.bad || hides.bad || len(d.passages) != m.passages {
+		return errSnapshotContent
 	}
 	d.ends = make([]end, 0, ended)
 	for i := range d.rows {
@@ -627,49 +657,39 @@ func (s *snapshot) decodeSessions(d *data, m *snapshotMeta, list []string) error
 	return nil
 }
 
-// decodeVectors sets the slots and blocks.
+// decodeVectors sets the blocks.
 func (s *snapshot) decodeVectors(d *data, m *snapshotMeta, owner any, stride int) error {
-	slots, blocks, bytes, err := s.vectors(m, owner, stride)
+	blocks, bytes, err := s.vectors(m, owner, stride)
 	if err != nil {
 		return err
 	}
-	for slot, row := range slots {
-		if d.slotOf[row] != int32(slot) {
-			return errSnapshotContent
-		}
-	}
-	d.slots, d.blocks = slots, blocks
+	d.blocks = blocks
 	d.bytes += bytes + d.terms.size()
 	return nil
 }
 
-// vectors returns the slots and blocks, and the memory that blocks take. They use the codes, halves and
+// vectors returns the blocks, and the memory that they take. They use the planes and
 // tokens in place; the last one is copied when it is filled further.
-func (s *snapshot) vectors(m *snapshotMeta, owner any, stride int) (slots []uint32, blocks []*block, bytes int64, err error) {
-	le := binary.LittleEndian
-	halves, ok := asHalves(s.section[sectionHalves])
-	if !ok {
-		return nil, nil, 0, errUnaligned
-	}
-	slots = make([]uint32, m.slots)
+func (s *snapshot) vectors(m *snapshotMeta, owner any, stride int) (blocks []*block, bytes int64, err error) {
 	blocks = make([]*block, (m.slots+blockRows-1)/blockRows)
-	tokens := s.section[sectionTokens]
+	slots, tokens := &cursor{rest: s.section[sectionSlots]}, s.section[sectionTokens]
+	against := make([]int16, stride) // of a vector, only the length is needed
 	for n := range blocks {
 		b := &block{owner: owner}
 		first := n * blockRows
 		filled := min(blockRows, m.slots-first)
-		b.codes, b.halves = s.section[sectionCodes][first*stride:][:filled*stride], halves[first*stride:][:filled*stride]
+		b.codes, b.low = s.section[sectionCodes][first*stride:][:filled*stride], s.section[sectionLow][first*stride/2:][:filled*stride/2]
 		if len(s.section[sectionTokens]) > 0 {
 			b.tokens = make([][]byte, filled)
 		}
 		for i := range filled {
-			e := s.section[sectionSlots][(first+i)*slotBytesInFile:]
-			row, size := le.Uint32(e), int(le.Uint32(e[16:]))
-			if int(row) >= m.rows || size > len(tokens) || size%TokenDim != 0 {
-				return nil, nil, 0, errSnapshotContent
+			v := b.vector(i, stride)
+			_, squares := wholeDots(against, v.codes, v.low)
+			size := TokenDim * slots.count(len(tokens)/TokenDim)
+			if slots.bad || squares <= 0 {
+				return nil, 0, errSnapshotContent
 			}
-			slots[first+i] = row
-			b.factor[i], b.inverse[i] = math.Float32frombits(le.Uint32(e[4:])), math.Float64frombits(le.Uint64(e[8:]))
+			b.inverse[i] = inverseOf(squares)
 			if size > 0 {
 				b.tokens[i], tokens = tokens[:size:size], tokens[size:]
 			}
@@ -677,11 +697,8 @@ func (s *snapshot) vectors(m *snapshotMeta, owner any, stride int) (slots []uint
 		bytes += b.own()
 		blocks[n] = b
 	}
-	return slots, blocks, bytes, nil
+	return blocks, bytes, nil
 }
-
-func readInt64(b []byte) int64 { return int64(binary.LittleEndian.Uint64(b)) } //nolint:gosec // bits, not a number
-func readInt32(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) } //nolint:gosec // as above
 
 // cursor reads bytes in order. After the first that is missing, bad is set and all that is read is zero.
 type cursor struct {
@@ -748,4 +765,38 @@ func (c *cursor) float() float64 {
 		return 0
 	}
 	return math.Float64frombits(binary.LittleEndian.Uint64(b))
+}
+
+// row reads a row without its record and its first passage, and returns its end and its slot.
+func (c *cursor) row(e *entry, i int, last *rowBefore) (to int64, slot int32) {
+	b := c.bytes(16 + 8 + 4)
+	if c.bad {
+		return 0, none
+	}
+	e.note, e.digest = ID(b[:16]), int64(binary.LittleEndian.Uint64(b[16:])) //nolint:gosec // bits, not a number
+	e.lang, e.role, e.marks, e.tombstone = b[24], Role(b[25]), marks(b[26]), b[27] != 0
+	e.from, to = last.from+c.varint(), c.varint()
+	e.occurredAt = last.occurredAt + c.varint()
+	e.prev = c.near(i)
+	e.session = int32(c.varint() + none) //nolint:gosec // the caller checks the bounds
+	slot = c.near(last.slot)
+	e.passages, e.length = uint32(c.varint()), uint32(c.varint()) //nolint:gosec // as above
+	e.terms = e.length + uint32(c.varint())                       //nolint:gosec // as above
+	return to, slot
+}
+
+// near is the reverse of distance.
+func (c *cursor) near(from int) int32 {
+	n := c.varint()
+	if n == 0 {
+		return none
+	}
+	return int32(int64(from) + n) //nolint:gosec // the caller checks the bounds
+}
+
+// passage reads a passage of a row.
+func (c *cursor) passage(row int) passage {
+	p := passage{row: uint32(row), start: uint32(c.uvarint())}         //nolint:gosec // bits, not a number
+	p.end, p.length = p.start+uint32(c.uvarint()), uint32(c.uvarint()) //nolint:gosec // as above
+	return p
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -32,8 +33,9 @@ func (w *snapshotWriter) appendRecord(b []byte, e *entry) []byte {
 	for _, s := range []string{r.Kind, r.Category, r.State, r.Agent} {
 		b = binary.AppendUvarint(b, w.number(s))
 	}
-	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(r.Importance))
-	b = binary.AppendVarint(b, e.createdAt)
+	b = binary.AppendUvarint(b, bits.ReverseBytes64(math.Float64bits(r.Importance))) // the last bytes of most numbers are 0
+	b = binary.AppendVarint(b, e.createdAt-w.created)
+	w.created = e.createdAt
 	for _, list := range [][]string{r.Tags, r.Keywords} {
 		b = binary.AppendUvarint(b, uint64(len(list)))
 		for _, s := range list {
@@ -83,13 +85,15 @@ type recordReader struct {
 	cursor
 
 	strings []string
+	created int64 // when the last one was made
 }
 
 // read returns a record without its id and the time when it occurred, which are in its row.
 func (r *recordReader) read() (out filter.Record) {
 	out.Kind, out.Category, out.State, out.Agent = r.string(), r.string(), r.string(), r.string()
-	out.Importance = r.float()
-	out.CreatedAt = time.UnixMicro(r.varint())
+	out.Importance = math.Float64frombits(bits.ReverseBytes64(r.uvarint()))
+	r.created += r.varint()
+	out.CreatedAt = time.UnixMicro(r.created)
 	out.Tags, out.Keywords = r.list(), r.list()
 	out.Attributes, _ = r.value(0).(map[string]any)
 	return out

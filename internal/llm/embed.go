@@ -383,8 +383,8 @@ func (e *Embedding) vectors(data []openai.Embedding, n int) ([]memory.Embedding,
 	return out, nil
 }
 
-// The range of lengths in which a vector is stored unchanged. Stores round its numbers to 16 bits,
-// which represent 6e-5 to 65504 well.
+// The range of lengths in which a vector is stored unchanged. Stores round its numbers to 12
+// bits, of a largest one from 6e-5 to 65,248.
 const (
 	shortest = 0.5
 	longest  = 1000

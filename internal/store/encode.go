@@ -1,9 +1,7 @@
 package store
 
 import (
-	"encoding/binary"
 	"encoding/json"
-	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -147,51 +145,30 @@ func convertNumber(v any) any {
 	return v
 }
 
-// half rounds a vector to binary16, so that what is returned equals what will be read. Invalid
-// "vector" for elements that do not fit.
-func half(v []float32) ([]float32, error) {
-	rounded := make([]float32, len(v))
+// rounded rounds a vector as the index does, so that what is returned equals what will be read. Invalid
+// "vector" for elements that do not fit into 16 bits.
+func rounded(v []float32) ([]float32, error) {
+	zeros := true
 	for i, x := range v {
-		h := float16.Fromfloat32(x)
-		if !h.IsFinite() {
+		if !float16.Fromfloat32(x).IsFinite() {
 			return nil, fault.InvalidField("vector", "element %d is not a number that fits in 16 bits", i)
 		}
-		rounded[i] = h.Float32()
+		zeros = zeros && x == 0
 	}
-	return rounded, nil
+	if zeros {
+		return make([]float32, len(v)), nil
+	}
+	return index.Round(v)
 }
 
-// HalfBytes encodes a vector that half has rounded as little-endian binary16.
-func HalfBytes(rounded []float32) []byte {
-	b := make([]byte, 0, 2*len(rounded))
-	for _, x := range rounded {
-		b = binary.LittleEndian.AppendUint16(b, float16.Fromfloat32(x).Bits())
-	}
-	return b
-}
+// Halves are the numbers of a vector as little-endian binary16, the form in which it is moved. [VectorOf] reverses it.
+func Halves(v []float32) []byte { return index.Halves(v) }
 
-// HalfOf decodes what HalfBytes encoded; no bytes are a nil vector.
-func HalfOf(b []byte) []float32 {
-	if len(b) == 0 {
-		return nil
-	}
-	v := make([]float32, len(b)/2)
-	for i := range v {
-		v[i] = halfToFloat(binary.LittleEndian.Uint16(b[2*i:]))
-	}
-	return v
-}
+// PackVector returns a vector as engines without a type for it keep it. [VectorOf] reverses it.
+func PackVector(v []float32) []byte { return index.Pack(v) }
 
-// halfToFloat converts a half to the float32 of the same value. The exponent of a half has five bits, so
-// its place in a float32 stands for a number that is smaller by 2^112; the product is exact, also of a
-// subnormal half.
-func halfToFloat(h uint16) float32 {
-	const exponent = 0x7c00
-	if h&exponent == exponent { // infinite, or no number
-		return float16.Frombits(h).Float32()
-	}
-	return math.Float32frombits(uint32(h&0x8000)<<16|uint32(h&0x7fff)<<13) * 0x1p112
-}
+// VectorOf returns the vector that Halves or PackVector has encoded; nil for no bytes.
+func VectorOf(b []byte) []float32 { return index.Unpack(b) }
 
 // QueryVector checks the query vector of a search and rounds it as the index does. Invalid "vector"
 // for other dimensions than the collection's, for a vector of zeros, and for elements that are not

@@ -98,7 +98,7 @@ const (
 	KindJSON   Kind = "json"   // string: any JSON, as it was written
 	KindTexts  Kind = "texts"  // []string
 	KindBytes  Kind = "bytes"  // []byte
-	KindHalf   Kind = "half"   // []byte: a vector as HalfBytes writes it
+	KindHalf   Kind = "half"   // []byte: a vector as Halves writes it
 	KindCodes  Kind = "codes"  // []byte: token directions, see checkTokens
 )
 

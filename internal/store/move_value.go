@@ -202,6 +202,6 @@ func checkHalf(b []byte) error {
 	if len(b) == 0 || len(b)%2 != 0 {
 		return fmt.Errorf("a vector has two bytes for each of its elements")
 	}
-	_, err := half(HalfOf(b))
+	_, err := rounded(VectorOf(b))
 	return err
 }

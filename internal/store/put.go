@@ -34,7 +34,7 @@ type NoteRow struct {
 // NoteWrites write versions of notes.
 type NoteWrites interface {
 	InsertNote(ctx context.Context, tenantID uuid.UUID, n NoteRow) error
-	// InsertVector adds the vector of a version, rounded by half, with its token directions.
+	// InsertVector adds the vector of a version, rounded, with its token directions.
 	InsertVector(ctx context.Context, tenantID uuid.UUID, v memory.Version, embedder string, vector []float32, tokens []byte) error
 	// VectorLimit is how many dimensions a vector may have; 0: any number.
 	VectorLimit() int
@@ -75,7 +75,7 @@ func (t *Tx) encode(n *memory.Note) (r NoteRow, err error) {
 		return r, err
 	} else if most := t.q.VectorLimit(); most > 0 && len(n.Vector) > most {
 		return r, VectorTooLong(len(n.Vector), most)
-	} else if n.Vector, err = half(n.Vector); err != nil {
+	} else if n.Vector, err = rounded(n.Vector); err != nil {
 		return r, err
 	}
 	r.Bytes, err = noteBytes(n, r.AttributesJSON)

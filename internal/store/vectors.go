@@ -26,7 +26,7 @@ func CheckVersionVectors(v *memory.View, embedder string, vectors []memory.Versi
 			return nil, err
 		}
 		var err error
-		if x.Vector, err = half(x.Vector); err != nil {
+		if x.Vector, err = rounded(x.Vector); err != nil {
 			return nil, err
 		}
 		if slices.ContainsFunc(v.Layers, func(l memory.Layer) bool { return l.Collection == x.Layer && x.From <= l.Bound }) {

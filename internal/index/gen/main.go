@@ -10,7 +10,7 @@ import (
 
 func main() {
 	codeDots()
-	halfDot()
+	wholeDots()
 	Generate()
 }
 
@@ -98,38 +98,63 @@ func codeDots() {
 	RET()
 }
 
-// halfDot keeps 32 float32 sums and adds them up as halfDotGeneric does.
-func halfDot() {
-	TEXT("halfDotAVX2", NOSPLIT, "func(a, b *uint16, n int) float32")
+// wholeDots puts the planes of a packed vector together as int16, and adds the products of adjacent pairs into int32 lanes,
+// which the caller ensures do not overflow. Then it adds the lanes as int64.
+func wholeDots() {
+	TEXT("wholeDotsAVX2", NOSPLIT, "func(q *int16, codes, low *byte, n int) (dot, squares int64)")
 	Pragma("noescape")
-	Doc("halfDotAVX2 is halfDot for n components, a positive multiple of 32.")
-	a := Load(Param("a"), GP64())
-	b := Load(Param("b"), GP64())
+	Doc("wholeDotsAVX2 is wholeDotsGeneric for n components, a positive multiple of 32 and at most 4,096.")
+	q := Load(Param("q"), GP64())
+	codes := Load(Param("codes"), GP64())
+	low := Load(Param("low"), GP64())
 	n := Load(Param("n"), GP64())
-	s := [4]reg.VecVirtual{YMM(), YMM(), YMM(), YMM()}
-	for _, r := range s {
-		VXORPS(r, r, r)
+	mask, eight := YMM(), YMM()
+	VPCMPEQW(mask, mask, mask)
+	VPSRLW(Imm(15), mask, eight)
+	VPSLLW(Imm(3), eight, eight)
+	VPSRLW(Imm(12), mask, mask)
+	dots, squares := [2]reg.VecVirtual{YMM(), YMM()}, [2]reg.VecVirtual{YMM(), YMM()}
+	for i := range 2 {
+		VPXOR(dots[i], dots[i], dots[i])
+		VPXOR(squares[i], squares[i], squares[i])
 	}
-	Label("half_step")
-	for i, r := range s {
-		x, y := YMM(), YMM()
-		VCVTPH2PS(Mem{Base: a, Disp: 16 * i}, x)
-		VCVTPH2PS(Mem{Base: b, Disp: 16 * i}, y)
-		VFMADD231PS(x, y, r)
+	Label("whole_step")
+	bits := [2]reg.VecVirtual{YMM(), YMM()}
+	VPMOVZXBW(Mem{Base: low}, bits[1])
+	VPAND(mask, bits[1], bits[0])
+	VPSRLW(Imm(4), bits[1], bits[1])
+	for i := range 2 {
+		x, p := YMM(), YMM()
+		VPMOVSXBW(Mem{Base: codes, Disp: 16 * i}, x)
+		VPSLLW(Imm(4), x, x)
+		VPADDW(bits[i], x, x)
+		VPSUBW(eight, x, x)
+		VPMADDWD(Mem{Base: q, Disp: 32 * i}, x, p)
+		VPADDD(p, dots[i], dots[i])
+		VPMADDWD(x, x, x)
+		VPADDD(x, squares[i], squares[i])
 	}
-	ADDQ(Imm(64), a)
-	ADDQ(Imm(64), b)
+	ADDQ(Imm(64), q)
+	ADDQ(Imm(32), codes)
+	ADDQ(Imm(16), low)
 	SUBQ(Imm(32), n)
-	JG(LabelRef("half_step"))
-	VADDPS(s[1], s[0], s[0])
-	VADDPS(s[3], s[2], s[2])
-	VADDPS(s[2], s[0], s[0])
-	x := XMM()
-	VEXTRACTF128(Imm(1), s[0], x)
-	VADDPS(x, s[0].AsX(), x)
-	VHADDPS(x, x, x)
-	VHADDPS(x, x, x)
-	Store(x, ReturnIndex(0))
+	JG(LabelRef("whole_step"))
+	for i, s := range [][2]reg.VecVirtual{dots, squares} {
+		VPADDD(s[1], s[0], s[0])
+		half, a, b := XMM(), YMM(), YMM()
+		VEXTRACTI128(Imm(1), s[0], half)
+		VPMOVSXDQ(s[0].AsX(), a)
+		VPMOVSXDQ(half, b)
+		VPADDQ(b, a, a)
+		VEXTRACTI128(Imm(1), a, half)
+		VPADDQ(half, a.AsX(), half)
+		other := XMM()
+		VPSRLDQ(Imm(8), half, other)
+		VPADDQ(other, half, half)
+		sum := GP64()
+		VMOVQ(half, sum)
+		Store(sum, ReturnIndex(i))
+	}
 	VZEROUPPER()
 	RET()
 }

@@ -120,7 +120,7 @@ func movedAs(c *store.Column) movedColumn {
 		}}
 	case store.KindHalf:
 		p := new(pgvector.HalfVector)
-		return movedColumn{p, func() (any, error) { return store.HalfBytes(p.Slice()), nil }}
+		return movedColumn{p, func() (any, error) { return store.Halves(p.Slice()), nil }}
 	default: // texts, and documents as texts
 	}
 	p := new(*string)
@@ -250,7 +250,7 @@ func (in *incoming) Values() ([]any, error) {
 				in.err = store.RefusedRow(fault.New(fault.TooLarge, "the vector has %d dimensions; one that Postgres keeps has at most %d", len(half)/2, maxDim), in.row)
 				return nil, in.err
 			}
-			in.row.Values[i] = pgvector.NewHalfVector(store.HalfOf(half))
+			in.row.Values[i] = pgvector.NewHalfVector(store.VectorOf(half))
 		}
 	}
 	return in.row.Values, nil

@@ -55,3 +55,8 @@ func listOf(s string) ([]string, error) {
 	}
 	return l, nil
 }
+
+// dimensions is how many numbers v.vec has, as store.PackVector writes it: in 12 bits each, with how many are too much of a multiple of 32
+// as the third byte, or in two bytes each. Other bytes have 0.
+const dimensions = "(CASE WHEN length(v.vec) % 2 = 0 THEN length(v.vec) / 2 WHEN substr(v.vec, 1, 1) = x'01' AND length(v.vec) % 48 = 3 THEN" +
+	" (length(v.vec) - 3) / 48 * 32 + 1 - instr(x'000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f', substr(v.vec, 3, 1)) ELSE 0 END)"

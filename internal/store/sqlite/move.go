@@ -78,8 +78,10 @@ func toRowValue(c *store.Column, v any) (any, error) {
 		return movedText(c, v)
 	case []byte:
 		switch c.Kind {
-		case store.KindBytes, store.KindHalf, store.KindCodes:
+		case store.KindBytes, store.KindCodes:
 			return v, nil
+		case store.KindHalf:
+			return store.Halves(store.VectorOf(v)), nil
 		case store.KindID:
 			return uuid.FromBytes(v)
 		default:
@@ -132,8 +134,11 @@ func fromRowValue(c *store.Column, v any) (any, error) {
 	case []string:
 		return list(v)
 	case []byte:
-		if v == nil {
+		switch {
+		case v == nil:
 			return []byte{}, nil
+		case c.Kind == store.KindHalf:
+			return store.PackVector(store.VectorOf(v)), nil
 		}
 	}
 	return v, nil

@@ -49,7 +49,7 @@ func (r reader) scanner() func(store.Scanner) (store.NoteVersion, error) {
 		}
 		n, err = row.Read(store.NoteReader(r), store.ObjectOf)
 		if len(vec) > 0 {
-			n.Vector, n.Tokens, n.Embedder = store.HalfOf(vec), append([]byte(nil), tokens...), r.Embedder
+			n.Vector, n.Tokens, n.Embedder = store.VectorOf(vec), append([]byte(nil), tokens...), r.Embedder
 		}
 		return n, err
 	}

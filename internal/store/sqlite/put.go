@@ -33,6 +33,6 @@ func (q *session) InsertNote(ctx context.Context, tenantID uuid.UUID, n store.No
 // InsertVector implements store.NoteWrites.
 func (q *session) InsertVector(ctx context.Context, tenantID uuid.UUID, v memory.Version, embedder string, vector []float32, tokens []byte) error {
 	_, err := q.exec(ctx, "INSERT INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		tenantID, v.Layer, v.Note, v.From, embedder, store.HalfBytes(vector), append([]byte{}, tokens...))
+		tenantID, v.Layer, v.Note, v.From, embedder, store.PackVector(vector), append([]byte{}, tokens...))
 	return err
 }

@@ -115,7 +115,7 @@ func (q *session) eachMatch(ctx context.Context, tenantID uuid.UUID, v *memory.V
 		err := q.each(ctx, text+hidden, append(args, hiddenArgs...), func(rows *sql.Rows) error {
 			n, err := r.scan(rows)
 			if err == nil && n.Matches(by) {
-				fn(n.Version(), store.HalfBytes(n.Vector))
+				fn(n.Version(), store.PackVector(n.Vector))
 			}
 			return err
 		})

@@ -34,7 +34,7 @@ func (s *Store) AddVectors(ctx context.Context, sc tenant.Scope, v memory.View, 
 		for _, x := range vectors {
 			_, err := q.exec(ctx, `INSERT OR IGNORE INTO vectors (tenant, layer, note, from_rev, embedder, vec, tokens) SELECT tenant, layer, id, from_rev, ?, ?, ?
  FROM notes WHERE tenant = ? AND layer = ? AND id = ? AND from_rev = ? AND deleted = 0`,
-				embedder, store.HalfBytes(x.Vector), append([]byte{}, x.Tokens...), sc.Tenant(), x.Layer, x.Note, x.From)
+				embedder, store.PackVector(x.Vector), append([]byte{}, x.Tokens...), sc.Tenant(), x.Layer, x.Note, x.From)
 			if err != nil {
 				return err
 			}
@@ -51,9 +51,9 @@ func (s *Store) CountVectors(ctx context.Context, sc tenant.Scope, v memory.View
 	err = s.snapshot(ctx, sc.Tenant(), func(ctx context.Context, q *session) error {
 		for i, l := range v.Layers {
 			hidden, args := hiddenNotes(sc.Tenant(), v.Layers[:i])
-			args = append([]any{2 * dim, 2 * dim, embedder, sc.Tenant(), l.Collection, l.Bound, l.Bound}, args...)
+			args = append([]any{dim, dim, embedder, sc.Tenant(), l.Collection, l.Bound, l.Bound}, args...)
 			var same, not int64
-			_, err := q.get(ctx, `SELECT COALESCE(SUM(length(v.vec) = ?), 0), COALESCE(SUM(length(v.vec) <> ?), 0) FROM notes n
+			_, err := q.get(ctx, "SELECT COALESCE(SUM("+dimensions+" = ?), 0), COALESCE(SUM("+dimensions+" <> ?), 0)"+` FROM notes n
  JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id AND v.from_rev = n.from_rev AND v.embedder = ?
  WHERE n.tenant = ? AND n.layer = ? AND n.from_rev <= ? AND n.to_rev > ? AND n.deleted = 0`+hidden, args, &same, &not)
 			if err != nil {

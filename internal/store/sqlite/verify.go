@@ -54,8 +54,8 @@ var rules = []rule{
  LEFT JOIN notes n ON n.tenant = v.tenant AND n.layer = v.layer AND n.id = v.note AND n.from_rev = v.from_rev WHERE n.id IS NULL OR n.deleted = 1`},
 	{store.ProblemVector, `SELECT n.tenant, n.layer, 'note ' || hex(n.id) || ' at ' || n.from_rev || ' lacks its vector' FROM notes n JOIN collections c ON c.tenant = n.tenant AND c.id = n.layer AND c.state <> 'deleting'
  LEFT JOIN vectors v ON v.tenant = n.tenant AND v.layer = n.layer AND v.note = n.id AND v.from_rev = n.from_rev AND v.embedder = n.embedder WHERE n.embedder <> '' AND v.note IS NULL`},
-	{store.ProblemVector, `SELECT v.tenant, v.layer, 'vector of note ' || hex(v.note) || ' has ' || length(v.vec) / 2 || ' dimensions' FROM vectors v
- JOIN collections c ON c.tenant = v.tenant AND c.id = v.layer AND c.embedder = v.embedder AND c.dim > 0 WHERE length(v.vec) <> 2 * c.dim`},
+	{store.ProblemVector, "SELECT v.tenant, v.layer, 'vector of note ' || hex(v.note) || ' has ' || " + dimensions + ` || ' dimensions' FROM vectors v
+ JOIN collections c ON c.tenant = v.tenant AND c.id = v.layer AND c.embedder = v.embedder AND c.dim > 0 WHERE ` + dimensions + " <> c.dim"},
 	{store.ProblemVector, "SELECT v.tenant, v.layer, 'vector of note ' || hex(v.note) || ' has ' || length(v.tokens) || ' bytes of token directions' FROM vectors v WHERE " + store.WrongTokens("v.tokens")},
 
 	// Jobs.

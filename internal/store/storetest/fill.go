@@ -166,7 +166,7 @@ func (f *filler) changeset(c uuid.UUID) {
 				n.Key = uuid.NewString()
 			}
 			if vectors && f.rng.IntN(3) > 0 {
-				n.Vector = []float32{pick[float32](f, -1, 0.1, 6e-8), 65504, pick[float32](f, 0, 0.333), float32(f.rng.NormFloat64())}
+				n.Vector = []float32{pick[float32](f, -1, 0.1, 6e-8), pick[float32](f, 2, 65504), pick[float32](f, 0, 0.333), float32(f.rng.NormFloat64())}
 				n.Tokens = tokens(f.rng.IntN(4), f.rng.IntN(256))
 			}
 			if f.rng.IntN(3) == 0 {

@@ -159,8 +159,8 @@ func noteTimes(_ *testing.T, w *world) {
 
 func noteVectors(_ *testing.T, w *world) {
 	c := w.collection("c")
-	n := w.put(c.ID, memory.Note{Content: "x", Vector: []float32{0.1, 1.0 / 3, 65504, 1e-8}, Tokens: tokens(256, 3)})
-	w.assertf(n.Vector[0] != 0.1 && math.Abs(float64(n.Vector[0])-0.1) < 1e-4, "rounded to 16 bits: %v", n.Vector)
+	n := w.put(c.ID, memory.Note{Content: "x", Vector: []float32{0.1, 1.0 / 3, 1, 1e-8}, Tokens: tokens(256, 3)})
+	w.assertf(slices.Equal(n.Vector, []float32{102. / 1024, 341. / 1024, 1, 0}), "rounded to 12 bits: %v", n.Vector)
 	v := w.view(c.ID)
 	got, _ := w.get(v, n.ID)
 	w.assertf(slices.Equal(got.Vector, n.Vector) && bytes.Equal(got.Tokens, tokens(256, 3)) && got.Embedder == embedder, "read %v, stored %v", got.Vector, n.Vector)
