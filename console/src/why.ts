@@ -3,7 +3,7 @@ import { barsFrom, barsOf, type Bar } from './text.ts'
 /** What each signal of a ranking says of a hit. Several may say the same. */
 const sayings: Record<string, string> = {
   vector: 'means the same', late: 'means the same', late_lead: 'means the same', late_around: 'stands beside what means the same',
-  lexical: 'has words of the question', covered: 'has words of the question', verbatim: 'says it in the same words', window: 'stands beside words of the question', session: 'is of a conversation about it', session_best: 'is of a conversation about it',
+  lexical: 'has words of the question', covered: 'has words of the question', verbatim: 'says it in the same words', window: 'stands beside words of the question', session: 'is of a conversation about it',
   names: 'names who or what is asked for', speaker: 'is said by who is asked for', attribute: 'is about what is asked for', subject: 'is about who is asked for', time: 'is of the time that is asked for', date: 'is of the time that is asked for',
   recency: 'is recent', importance: 'is important', heat: 'is used often', use: 'is used often', reply: 'answers what was said before', opening: 'begins a conversation about it', links: 'is linked to other hits', link: 'is linked to other hits', graph: 'is linked to other hits',
   question: 'is itself a question', length: 'by its length', confidence: 'is held for sure',

@@ -61,7 +61,7 @@ func Budgets() map[string]int {
 		"internal/said":                             1518,
 		"internal/index":                            5743,
 		"internal/snapshot":                         345,
-		"internal/search":                           1792,
+		"internal/search":                           1708,
 		"internal/filter":                           1125,
 		"internal/text":                             3266,
 		"internal/when":                             550,

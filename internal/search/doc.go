@@ -24,7 +24,7 @@
 // they are. internal/eval/reviews/ranking.md describes how they were chosen.
 //
 // In the profile auto, hybrid mode with late interaction, a weight is a sum over features of the query and the view, whose
-// numbers were learned: see weigh.go and weights.tsv. There notes move towards the best of their sessions: see session.go.
+// numbers were learned: see weigh.go and weights.tsv.
 //
 // A search by vector alone is not fused: its score is the cosine. The profile mem0 ranks as Mem0's
 // code does, with other candidates and measures: see mem0.go.

@@ -42,8 +42,6 @@ type Config struct {
 	HalfLife  time.Duration
 	LinkShare float64 // 0..1
 	Mem0      bool    // candidates and measures of [Mem0]
-
-	SessionShare float64 // how far a note moves towards the mean score of the best notes of its session, 0..1
 }
 
 // DefaultConfig returns the documented defaults of a profile.
@@ -61,8 +59,8 @@ func New(c Config) (*Ranker, error) {
 			return nil, fmt.Errorf("search: the weight of %s is %v", Signal(i), w)
 		}
 	}
-	if !(c.LinkShare >= 0 && c.LinkShare <= 1) || !(c.SessionShare >= 0 && c.SessionShare <= 1) || c.HalfLife <= 0 {
-		return nil, fmt.Errorf("search: link share %v, session share %v or half-life %v out of range", c.LinkShare, c.SessionShare, c.HalfLife)
+	if !(c.LinkShare >= 0 && c.LinkShare <= 1) || c.HalfLife <= 0 {
+		return nil, fmt.Errorf("search: link share %v or half-life %v out of range", c.LinkShare, c.HalfLife)
 	}
 	return &Ranker{config: c}, nil
 }
@@ -123,8 +121,6 @@ type Hit struct {
 type scale struct {
 	weights Values // of the signals that count in this search, divided by their sum
 	highest Values // largest measures of the candidates, at least 0
-
-	sessions sessions // none: they do not count
 }
 
 // Result is a ranked search that linked notes can be added to.
@@ -139,7 +135,7 @@ type Result struct {
 // cannot find: in lexical mode those without a word, in vector mode those without a vector. Each
 // note may occur once.
 func (r *Ranker) Rank(candidates []Candidate, o Options) Result {
-	ranked := r.order(candidates, o, max(o.K, LinkedFrom), r.config.SessionShare > 0)
+	ranked := r.order(candidates, o, max(o.K, LinkedFrom))
 	if o.Mode == ModeHybrid && !r.config.Mem0 {
 		ranked.reserveLexical()
 	}
@@ -168,7 +164,7 @@ func (r *Result) Best(n int) []ID {
 // Best returns up to n notes that would be ranked first, best first. It selects the notes for
 // measures that are too expensive to take of all candidates.
 func (r *Ranker) Best(candidates []Candidate, o Options, n int) []ID {
-	ranked := r.order(candidates, o, n, false)
+	ranked := r.order(candidates, o, n)
 	out := make([]ID, min(n, len(ranked.places)))
 	for i := range out {
 		out[i] = ranked.found[ranked.places[i]].Note
@@ -187,8 +183,8 @@ type ranking struct {
 	place    int // of that note at the latest, from 1
 }
 
-// order ranks the candidates that the mode can find, the n best of them in their order, each by itself or by its session, too.
-func (r *Ranker) order(candidates []Candidate, o Options, n int, bySession bool) ranking {
+// order ranks the candidates that the mode can find, the n best of them in their order.
+func (r *Ranker) order(candidates []Candidate, o Options, n int) ranking {
 	found := candidates
 	if r.Weighs(Recency) || !r.areCandidates(candidates, o.Mode) {
 		found = make([]Candidate, 0, len(candidates))
@@ -204,12 +200,6 @@ func (r *Ranker) order(candidates []Candidate, o Options, n int, bySession bool)
 	for i := range found {
 		out.scores[i] = r.score(&found[i], &o, &out.scale, nil)
 		out.places[i] = i
-	}
-	if bySession {
-		out.scale.sessions = newSessions(found, out.scores)
-		for i := range found {
-			out.scores[i] = r.withSession(out.scores[i], &found[i], &out.scale.sessions, nil)
-		}
 	}
 	compare := func(a, b int) int {
 		return cmp.Or(cmp.Compare(out.scores[b], out.scores[a]), bytes.Compare(found[a].Note[:], found[b].Note[:]))
@@ -351,7 +341,7 @@ func (r *Ranker) score(c *Candidate, o *Options, s *scale, parts *[]Part) (score
 		}
 		score += w * x
 	}
-	return r.withSession(score, c, &s.sessions, parts)
+	return score
 }
 
 // newHit returns the hit of a candidate.

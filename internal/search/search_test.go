@@ -49,11 +49,6 @@ func word(n int, lexical float64) Candidate {
 	return Candidate{Note: id(n), Values: Values{Lexical: lexical}}
 }
 
-func inSession(session int32, c Candidate) Candidate {
-	c.Session = session
-	return c
-}
-
 func notes(hits []Hit) []int {
 	out := make([]int, 0, len(hits))
 	for _, h := range hits {
@@ -96,39 +91,6 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// Where candidates are of many sessions, a note of one that has better notes is raised, one that is alone or without a session keeps
-// its score, and a sixth note of a session has no say.
-func TestSessionsCount(t *testing.T) {
-	t.Parallel()
-	r := ranker(t, func(c *Config) { c.Weights, c.SessionShare = Values{Vector: 1}, sessionShare })
-	var in []Candidate
-	for n, cosine := range []float64{1, .9, .8, .7, .6, .2} {
-		in = append(in, inSession(7, cand(1+n, cosine, 0)))
-	}
-	in = append(in, cand(7, .62, 0), inSession(8, cand(8, .61, 0)))
-	for n := range leastSessions - 2 {
-		in = append(in, inSession(int32(9+n), cand(9+n, .1, 0)))
-	}
-	for _, c := range []struct {
-		in     []Candidate
-		order  []int
-		scores []float64 // of session 7, 5/6 of the note's own and 1/6 of the mean, .8
-	}{
-		{in, []int{1, 2, 3, 4, 5, 7, 8, 6}, []float64{5.8 / 6, 5.3 / 6, .8, 4.3 / 6, 3.8 / 6, .62, .61, 1.8 / 6}},
-		{in[:len(in)-1], []int{1, 2, 3, 4, 7, 8, 5, 6}, []float64{1, .9, .8, .7, .62, .61, .6, .2}},
-	} {
-		hits := r.Rank(c.in, Options{Mode: ModeHybrid, K: 8}).Hits
-		if got := notes(hits); !slices.Equal(got, c.order) {
-			t.Errorf("%d candidates: order %v, want %v", len(c.in), got, c.order)
-		}
-		for i, want := range c.scores {
-			if math.Abs(hits[i].Score-want) > 1e-9 {
-				t.Errorf("%d candidates: note %v has %v, want %v", len(c.in), notes(hits[i:i+1]), hits[i].Score, want)
-			}
-		}
-	}
-}
-
 func day(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) }
 
 // C048, C049: without words, the note that has the rare word but a low cosine is missing. With
@@ -167,12 +129,8 @@ func TestC050HigherIsBetter(t *testing.T) {
 
 func TestExplainAddsUp(t *testing.T) {
 	t.Parallel()
-	r := ranker(t, func(c *Config) { c.Weights[Recency], c.Weights[Importance], c.SessionShare = .2, .3, sessionShare })
-	in := []Candidate{inSession(1, cand(1, .9, 8)), inSession(1, cand(2, .3, 2))}
-	for n := range leastSessions {
-		in = append(in, inSession(int32(2+n), cand(4+n, .01, 0)))
-	}
-	res := r.Rank(in, Options{Mode: ModeHybrid, K: 3, Now: day(1)})
+	r := ranker(t, func(c *Config) { c.Weights[Recency], c.Weights[Importance] = .2, .3 })
+	res := r.Rank([]Candidate{cand(1, .9, 8), cand(2, .3, 2)}, Options{Mode: ModeHybrid, K: 3, Now: day(1)})
 	hits := res.WithLinked([]Linked{{Note: id(3), Via: id(1), Confidence: 1, Hops: 1}}, []Candidate{cand(3, .4, 1)})
 	if len(hits) != 3 {
 		t.Fatalf("%v", notes(hits))
@@ -358,7 +316,6 @@ func TestNewRefuses(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"infinite": func(c *Config) { c.Weights[Recency] = math.Inf(1) }, "nan": func(c *Config) { c.Weights[Vector] = math.NaN() },
 		"share": func(c *Config) { c.LinkShare = 2 }, "half-life": func(c *Config) { c.HalfLife = 0 },
-		"session share": func(c *Config) { c.SessionShare = math.NaN() },
 	} {
 		c := DefaultConfig(General)
 		change(&c)
@@ -371,14 +328,13 @@ func TestNewRefuses(t *testing.T) {
 // genCandidates draws candidates, some without a vector.
 var genCandidates = rapid.Custom(func(t *rapid.T) []Candidate {
 	score := rapid.SampledFrom([]float64{0, 0, .1, .25, .5, .9})
-	out := make([]Candidate, rapid.IntRange(0, 50).Draw(t, "n"))
+	out := make([]Candidate, rapid.IntRange(0, 30).Draw(t, "n"))
 	for i := range out {
 		c := Candidate{Note: id(i), Dense: rapid.Bool().Draw(t, "dense")}
 		c.Values[Lexical] = 10 * score.Draw(t, "lexical")
 		if c.Dense {
 			c.Values[Vector], c.ByVector = 1.5*score.Draw(t, "vector")-.4, rapid.Bool().Draw(t, "near")
 		}
-		c.Session = rapid.Int32Range(0, 25).Draw(t, "session")
 		out[i] = c
 	}
 	return out
@@ -386,9 +342,7 @@ var genCandidates = rapid.Custom(func(t *rapid.T) []Candidate {
 
 // generalRanker has fixed weights.
 func generalRanker(t *rapid.T) *Ranker {
-	c := DefaultConfig(General)
-	c.SessionShare = rapid.SampledFrom([]float64{0, sessionShare}).Draw(t, "session share")
-	r, err := New(c)
+	r, err := New(DefaultConfig(General))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func must(t Table, err error) Table {
 // FittedConfig returns the constants of ranking for the features of a query, as they were learned.
 func FittedConfig(f *Features) Config {
 	c := DefaultConfig(Auto)
-	c.Weights, c.SessionShare = fitted.Weights(f), sessionShare
+	c.Weights = fitted.Weights(f)
 	return c
 }
 
