@@ -59,13 +59,13 @@ func soakOn(t *testing.T, start func(*testing.T, func(*Settings)) *gatewayTest, 
 	}
 	s.drive(1, length/2)
 	s.rest()
-	middle := footprint()
+	middle := footprint(used.Data)
 	s.drive(2, length/2)
 	s.rest()
-	end := footprint()
+	end := footprint(used.Data)
 	t.Logf("requests %v; then %+v, now %+v", s.did, middle, end)
 	// Indexes and caches hold what was added; no part of a process may hold more than that. A short run has other tests beside.
-	if os.Getenv("SLIPBOX_SOAK_SECONDS") != "" && (end.goroutines > middle.goroutines+20 || end.heap > 2*middle.heap+64<<20) {
+	if os.Getenv("SLIPBOX_SOAK_SECONDS") != "" && (end.goroutines > middle.goroutines+20 || end.files > middle.files+20 || end.heap > 2*middle.heap+64<<20) {
 		t.Errorf("grew from %+v to %+v", middle, end)
 	}
 	s.verify()
@@ -75,17 +75,27 @@ func soakOn(t *testing.T, start func(*testing.T, func(*Settings)) *gatewayTest, 
 	}
 }
 
+// footprintOf is what the process holds. On systems without /proc, files is 0.
 type footprintOf struct {
-	goroutines int
-	heap       uint64
+	goroutines, files int
+	heap              uint64
+	disk              map[string]int64 // the sizes of the files of the embedded store
 }
 
-func footprint() footprintOf {
+func footprint(data string) footprintOf {
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return footprintOf{runtime.NumGoroutine(), m.HeapAlloc}
+	open, _ := os.ReadDir("/proc/self/fd")
+	disk := map[string]int64{}
+	stored, _ := os.ReadDir(data)
+	for _, f := range stored {
+		if info, err := f.Info(); err == nil && !f.IsDir() {
+			disk[f.Name()] = info.Size()
+		}
+	}
+	return footprintOf{runtime.NumGoroutine(), len(open), m.HeapAlloc, disk}
 }
 
 // drive has the clients work for a time. No text comes twice, which would be merged.
