@@ -44,7 +44,7 @@ func Budgets() map[string]int {
 		"internal/memory/jobs":                      400,
 		"internal/memory/chat":                      3406,
 		"internal/memory/hooks":                     656,
-		"internal/queue":                            725,
+		"internal/queue":                            749,
 		"internal/clone":                            2687,
 		"internal/merge":                            450,
 		"internal/tenant":                           1400,

@@ -287,6 +287,39 @@ func TestTaskBesideWaitingUpkeep(t *testing.T) {
 	}
 }
 
+// A task that no wake-up named is found within a few polls beside 300 collections of its tenant that wait for a slot of upkeep: a poll
+// takes those that had no claim yet.
+func TestPollsTakeOtherLanes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const forks, lanes, poll = 300, 64, 2 * time.Second
+		o := &outbox{}
+		h := newWorker(o, func(ctx context.Context, j memory.Job) error {
+			if j.Stage == memory.StageTask {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		task := newRef()
+		task.Tenant = flood(o, memory.StageUpkeep, forks, 1)
+		_, stop := start(t, h, Config{Tasks: 2, Share: 75, Poll: poll, DueLimit: 2 * forks})
+		defer stop()
+		for round := range 3 { // in each it is the last that a poll lists
+			synctest.Wait()
+			o.add(task, memory.StageTask)
+			polls := 0
+			for ; len(h.order(memory.StageTask, task)) == round && polls < 100; polls++ {
+				pass(poll)
+				synctest.Wait()
+			}
+			if most := 2*forks/lanes + 1; polls > most {
+				t.Errorf("it was done after %d polls, want %d or fewer", polls, most)
+			}
+		}
+	})
+}
+
 // A wake-up names tasks or upkeep, and claims no other.
 func TestUpkeepIsDrained(t *testing.T) {
 	t.Parallel()

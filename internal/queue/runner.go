@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -124,6 +125,10 @@ type stageState struct {
 	free    int
 	waiting *fair.Queue[lane]
 	left    map[uuid.UUID]bool // tenants with lanes that were left out, because too many wait; true: jobs were claimed since
+	// full are the tenants with lanes that the last poll left out, and tried their lanes that such polls found and that had no jobs: the
+	// next poll takes others, until each had a claim.
+	full  map[uuid.UUID]bool
+	tried map[lane]bool
 }
 
 // laneState is a lane that waits for a slot, or whose jobs are being claimed.
@@ -158,7 +163,7 @@ func New(src Source, handler Handler, clock func() time.Time, log *slog.Logger, 
 		return nil, fmt.Errorf("queue: make the metrics: %w", err)
 	}
 	slots := func(n int) *stageState {
-		return &stageState{free: n, waiting: fair.NewQueue[lane](cfg.shareOf(n)), left: map[uuid.UUID]bool{}}
+		return &stageState{free: n, waiting: fair.NewQueue[lane](cfg.shareOf(n)), left: map[uuid.UUID]bool{}, full: map[uuid.UUID]bool{}, tried: map[lane]bool{}}
 	}
 	return &Runner{
 		metrics: metrics, outages: newOutages(log, clock),
@@ -240,7 +245,7 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 	if err != nil {
 		return r.cfg.Poll
 	}
-	r.setCut(len(due) >= r.cfg.DueLimit)
+	r.beginPoll(len(due) >= r.cfg.DueLimit)
 	for _, ref := range due {
 		for _, s := range r.cfg.Stages {
 			for _, l := range s.Lanes() {
@@ -248,6 +253,7 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 			}
 		}
 	}
+	r.endPoll()
 	next, err := r.src.NextDue(ctx)
 	if err != nil || next.IsZero() {
 		return r.cfg.Poll
@@ -259,10 +265,22 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 	return r.cfg.Poll
 }
 
-func (r *Runner) setCut(cut bool) {
+func (r *Runner) beginPoll(cut bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cut, r.claimed = cut, false
+	for _, s := range r.stages {
+		clear(s.full)
+	}
+}
+
+// endPoll forgets what was tried of tenants of which no lane was left out.
+func (r *Runner) endPoll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.stages {
+		maps.DeleteFunc(s.tried, func(l lane, _ bool) bool { return !s.full[l.ref.Tenant] })
+	}
 }
 
 // setRun sets the current run. nil means that no lane starts from now on.
@@ -314,8 +332,11 @@ func (r *Runner) startLane(l lane, of laneState) *laneState {
 	waiting := s.waiting.Later(l.ref.Tenant)
 	if of.named {
 		waiting = s.waiting.Waiting(l.ref.Tenant) - waiting
+	} else if s.tried[l] {
+		return nil
 	}
 	if waiting >= r.cfg.Lanes {
+		s.full[l.ref.Tenant] = true
 		if _, ok := s.left[l.ref.Tenant]; !ok {
 			s.left[l.ref.Tenant] = false
 		}
@@ -507,6 +528,9 @@ func (r *Runner) runLane(now *run, l lane, st *laneState, held int) {
 	defer r.mu.Unlock()
 	// A claim that found less than it asked for found everything.
 	more := st.again || len(claimed) == held
+	if s := r.stages[l.stage]; !st.named && len(claimed) == 0 && s.full[l.ref.Tenant] {
+		s.tried[l] = true
+	}
 	r.refill(l, len(claimed) > 0)
 	if !more || st.late && !st.found || now.claim.Err() != nil {
 		r.endLane(l, st, more)

@@ -63,12 +63,17 @@ func (m *mortal) ClaimJobs(ctx context.Context, s tenant.Scope, c uuid.UUID, sta
 	return m.Store.ClaimJobs(ctx, s, c, stage, lease, until, n)
 }
 
-// kill ends the worker without giving any job back, as the next start of the process finds it.
-func (p *plant) kill() {
-	p.t.Helper()
+// die ends the worker without giving any job back, as processes beside it find it: its leases are held until they end.
+func (p *plant) die() {
 	p.mortal.dead.Store(true)
 	p.stop()
 	p.mortal.dead.Store(false)
+}
+
+// kill is die, as the next start of the process finds it.
+func (p *plant) kill() {
+	p.t.Helper()
+	p.die()
 	must.Get(p.worker.Recover(p.t.Context()))(p.t)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +32,8 @@ type turns struct {
 	began  chan struct{}
 	hold   chan struct{} // rounds of its forks wait until it is closed
 	claims map[memory.JobKind]int
+	tasks  int // claims of tasks since an import was claimed
+	before int // those of the last import
 }
 
 func (s *turns) ClaimJobs(ctx context.Context, sc tenant.Scope, c uuid.UUID, stage memory.Stage, lease uuid.UUID, until time.Time, n int) ([]memory.Job, error) {
@@ -40,8 +43,14 @@ func (s *turns) ClaimJobs(ctx context.Context, sc tenant.Scope, c uuid.UUID, sta
 		return nil, nil
 	}
 	jobs, err := s.Store.ClaimJobs(ctx, sc, c, stage, lease, until, n)
+	if stage == memory.StageTask {
+		s.tasks++
+	}
 	for i := range jobs {
 		s.claims[jobs[i].Kind]++
+		if jobs[i].Kind == memory.JobImport {
+			s.tasks, s.before = 0, s.tasks
+		}
 	}
 	return jobs, err
 }
@@ -67,11 +76,38 @@ func (s *turns) claimed(kind memory.JobKind) int {
 	return s.claims[kind]
 }
 
-// Forks that wait for their base take no turn of others. An import ends while one of 60 forks has the slot of upkeep and the others
+// fork makes forks of the plant's collection, whose notes wait, and returns their adopt jobs.
+func (s *turns) fork(p *plant, n int) (adopts []uuid.UUID) {
+	p.t.Helper()
+	for i := range 3 {
+		p.add(fmt.Sprintf("The schooner carried salt on voyage %d.", i))
+	}
+	for i := range n {
+		r := must.Get(p.clone.Clone(p.t.Context(), p.s, p.c.ID.String(), clone.Input{Name: fmt.Sprintf("fork-%d", i)}, memory.Request{}))(p.t)
+		jobs := must.Get(p.store.ListJobs(p.t.Context(), p.s, memory.JobQuery{Collection: r.Collection.ID, Limit: 2}))(p.t)
+		if len(jobs) != 1 || jobs[0].Kind != memory.JobAdopt {
+			p.t.Fatalf("a fork has the jobs %+v", jobs)
+		}
+		adopts = append(adopts, jobs[0].ID)
+	}
+	s.base = p.c.ID
+	return adopts
+}
+
+// harbours is the body of an import.
+func harbours(voyage string, lines int) io.Reader {
+	var body strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&body, "{\"content\":\"Voyage %s carried timber to harbour %d.\"}\n", voyage, i)
+	}
+	return strings.NewReader(body.String())
+}
+
+// Forks that wait for their base take no turn of others. An import ends while one of many forks has the slot of upkeep and the others
 // wait for it; later, when all wait for their base, another import and the note of a new tenant end, and no fork is looked at again.
 func TestForksThatWaitTakeNoTurn(t *testing.T) {
 	t.Parallel()
-	const forks, lines = 60, 5
+	const lines = 5
 	var im *notes.Imports
 	at := &turns{began: make(chan struct{}, 1), hold: make(chan struct{}), claims: map[memory.JobKind]int{}}
 	p := newPlant(t, settings{
@@ -84,27 +120,11 @@ func TestForksThatWaitTakeNoTurn(t *testing.T) {
 	})
 	p.stop()
 	im = notes.NewImports(p.store, p.notes)
-	for i := range 3 {
-		p.add(fmt.Sprintf("The schooner carried salt on voyage %d.", i))
-	}
-	var adopts []uuid.UUID
-	for i := range forks {
-		r := must.Get(p.clone.Clone(t.Context(), p.s, p.c.ID.String(), clone.Input{Name: fmt.Sprintf("fork-%d", i)}, memory.Request{}))(t)
-		jobs := must.Get(p.store.ListJobs(t.Context(), p.s, memory.JobQuery{Collection: r.Collection.ID, Limit: 2}))(t)
-		if len(jobs) != 1 || jobs[0].Kind != memory.JobAdopt {
-			t.Fatalf("a fork has the jobs %+v", jobs)
-		}
-		adopts = append(adopts, jobs[0].ID)
-	}
-	at.base = p.c.ID
+	adopts := at.fork(p, forks)
 	beside := must.Get(p.collections.Create(t.Context(), p.s, notes.CollectionInput{Name: "beside"}, memory.Request{}))(t).Collection
 	imported := func(voyage string) {
 		t.Helper()
-		var body strings.Builder
-		for i := range lines {
-			fmt.Fprintf(&body, "{\"content\":\"Voyage %s carried timber to harbour %d.\"}\n", voyage, i)
-		}
-		job := must.Get(im.Start(t.Context(), p.s, beside.ID.String(), strings.NewReader(body.String())))(t)
+		job := must.Get(im.Start(t.Context(), p.s, beside.ID.String(), harbours(voyage, lines)))(t)
 		p.worker.Notify(memory.Due{Tenant: p.s.Tenant(), Collection: beside.ID}, memory.StageTask)
 		if j := p.ended(job.ID); j.State != memory.JobDone || j.Progress == nil || j.Progress.Done != lines {
 			t.Fatalf("the import ended as %+v", j)
@@ -136,4 +156,89 @@ func TestForksThatWaitTakeNoTurn(t *testing.T) {
 		t.Errorf("the note ended as %+v", j)
 	}
 	wantClaims("when another tenant's note is decided", forks, 2)
+}
+
+// While workers are killed in turn, imports have their turn after a bounded number of claims, though the leases that died with them are
+// held: with a wake-up, and by a poll alone, as without Redis. What the dead held is taken over when their leases end.
+func TestImportsWhileWorkersAreKilled(t *testing.T) {
+	t.Parallel()
+	const kills = 3
+	var im *notes.Imports
+	var doomed uuid.UUID // its imports do not end before their process
+	began := make(chan struct{}, kills)
+	at := &turns{began: make(chan struct{}, 1), hold: make(chan struct{}), claims: map[memory.JobKind]int{}}
+	p := newPlant(t, settings{
+		worker: worker.Config{Queue: queue.Config{Poll: time.Hour, Share: 75, Grace: time.Millisecond}},
+		wrap:   func(s store.Store) store.Store { at.Store = s; return at },
+		imports: func(ctx context.Context, s tenant.Scope, j memory.Job, progress memory.ReportProgress) (json.RawMessage, error) {
+			if j.Collection == doomed && j.Claims <= 1 {
+				began <- struct{}{}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return im.Run(ctx, s, j, progress)
+		},
+	})
+	p.stop()
+	im = notes.NewImports(p.store, p.notes)
+	p.mu.Lock()
+	p.frozen = time.Now() // no lease ends by itself
+	p.mu.Unlock()
+	adopts := at.fork(p, forks)
+	collection := func(name string) memory.Due {
+		c := must.Get(p.collections.Create(t.Context(), p.s, notes.CollectionInput{Name: name}, memory.Request{}))(t).Collection
+		return memory.Due{Tenant: p.s.Tenant(), Collection: c.ID}
+	}
+	beside, lost := collection("beside"), collection("lost")
+	doomed = lost.Collection
+	var dead []uuid.UUID
+	for kill := range kills {
+		dead = append(dead, must.Get(im.Start(t.Context(), p.s, lost.Collection.String(), harbours(fmt.Sprint("lost ", kill), 5)))(t).ID)
+		p.run()
+		<-at.began
+		p.waitFor("to begin", dead[kill:], func(j *memory.Job) bool {
+			p.worker.Notify(lost, memory.StageTask)
+			return j.State == memory.JobRunning
+		})
+		<-began
+		p.die()
+		p.run()
+		job := must.Get(im.Start(t.Context(), p.s, beside.Collection.String(), harbours(fmt.Sprint("home ", kill), 5)))(t)
+		at.mu.Lock()
+		at.tasks = 0
+		at.mu.Unlock()
+		most := 4
+		if kill%2 == 0 {
+			p.worker.Notify(beside, memory.StageTask)
+		} else {
+			most = polled
+			p.waitFor("to end", []uuid.UUID{job.ID}, func(j *memory.Job) bool { p.worker.Wake(); return j.Ended() })
+		}
+		if j := p.ended(job.ID); j.State != memory.JobDone || j.Progress == nil || j.Progress.Done != 5 {
+			t.Errorf("the import ended as %+v", j)
+		}
+		at.mu.Lock()
+		if at.before > most {
+			t.Errorf("after kill %d an import had its turn after %d claims, want %d or fewer", kill, at.before, most)
+		}
+		at.mu.Unlock()
+		for _, id := range dead {
+			if j := must.Get(p.store.Job(t.Context(), p.s, id))(t); j.Shown(p.now()) != memory.JobRunning {
+				t.Errorf("an import of a dead process is %s before its lease ends", j.Shown(p.now()))
+			}
+		}
+		p.die()
+	}
+	close(at.hold)
+	p.later(15 * time.Second) // a lease
+	p.run()
+	p.waitFor("to end", dead, func(j *memory.Job) bool { p.worker.Wake(); return j.Ended() })
+	for _, id := range dead {
+		if j := p.ended(id); j.State != memory.JobDone || j.Progress == nil || j.Progress.Done != 5 {
+			t.Errorf("an import of a dead process ended as %+v", j)
+		}
+	}
+	p.waitFor("to await the base", adopts, func(j *memory.Job) bool {
+		return j.State == memory.JobQueued && strings.Contains(string(j.Payload), "awaits")
+	})
 }
