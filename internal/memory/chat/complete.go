@@ -195,8 +195,8 @@ func (c *Completion) readWhole(ctx context.Context) error {
 	return nil
 }
 
-// Pass copies the answer to w as it arrives, byte for byte, and calls flush after each write. Call
-// it once. An answer that breaks off is an error, and only its question is stored, before Pass returns.
+// Pass copies the answer to w as it arrives, byte for byte, and calls flush after each write. Call it once. An answer that breaks
+// off is an error, and only its question is stored, before Pass returns: it was asked while its key was accepted, also if that changed.
 func (c *Completion) Pass(w io.Writer, flush func() error) error {
 	err := c.pass(w, flush)
 	if err != nil && c.Stream && c.said.finished {
