@@ -182,6 +182,11 @@ func (g *gateway) filled(b *testing.B, n int) memory.Collection {
 
 // call sends a request and reads the whole answer.
 func (g *gateway) call(ctx context.Context, path string, body any, want int) error {
+	return g.answer(ctx, path, body, want, &json.RawMessage{})
+}
+
+// answer sends a request and decodes the answer.
+func (g *gateway) answer(ctx context.Context, path string, body any, want int, to any) error {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -201,7 +206,10 @@ func (g *gateway) call(ctx context.Context, path string, body any, want int) err
 	if err == nil && resp.StatusCode != want {
 		err = fmt.Errorf("%s: %s: %s", path, resp.Status, answer)
 	}
-	return err
+	if err != nil || len(answer) == 0 {
+		return err
+	}
+	return json.Unmarshal(answer, to)
 }
 
 // fsync measures the disk: a page of 4 KiB and fsync, at the end of a file, and over an older
