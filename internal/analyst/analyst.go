@@ -18,7 +18,7 @@ import (
 )
 
 // Name is the model name of the analyst's answers. Its version is a hash of golden answers, which a test compares.
-const Name = "extractive@67659be5"
+const Name = "extractive@95d3aa8f"
 
 // Analyst answers calls without a model. It is safe for concurrent use. The zero Analyst is not usable.
 type Analyst struct {
@@ -103,9 +103,9 @@ type reader struct {
 	encoder memory.Embedder // nil: none
 }
 
-// sentences returns the sentences of turns from the one at index from on, with their kinds if there are vectors.
-func (r *reader) sentences(turns []said.Turn, from int) []said.Sentence {
-	return r.judged(said.Sentences(turns, from))
+// sentences returns the sentences of turns, with their kinds if there are vectors.
+func (r *reader) sentences(turns []said.Turn) []said.Sentence {
+	return r.judged(said.Sentences(turns, 0))
 }
 
 // judged returns sentences with their kinds if there are vectors.

@@ -63,6 +63,7 @@ func goldenInputs() map[string]any {
 		memoryos.CallProfile:    memoryos.ProfileInput{Person: "Nora", Pages: pages},
 		memoryos.CallKnowledge:  memoryos.KnowledgeInput{Person: "Nora", Pages: pages},
 		policy.CallWeigh:        policy.WeighInput{Texts: texts},
+		memory.CallRefused:      memory.RefusedInput{Texts: texts},
 		layered.CallTriples:     layered.TriplesInput{Message: memory.Utterance{Role: memory.RoleUser, Name: "Nora", Content: "My name is Nora and I live in Lisbon.", Time: day}},
 		layered.CallAbstract:    layered.AbstractInput{Items: []layered.AbstractItem{{Content: "Tea with Anna.", Time: day, Importance: .4}, {Content: "Tea again with Anna.", Time: day, Importance: .5}}},
 	}

@@ -209,6 +209,32 @@ func TestReportedTurns(t *testing.T) {
 	}
 }
 
+// TestRefusals: a refusal of a model is told from what it says of somebody who refuses, cannot do something or apologizes, in languages
+// that the heads learned refusals of, and in others.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	r := readerOf(t)
+	for text, want := range map[string]bool{
+		"I'm sorry, but I'm unable to help with summarizing that.": true, "I can't provide an analysis of this message.": true,
+		"Tut mir leid, ich kann diesen Inhalt nicht zusammenfassen.": true, "很抱歉，我不能分析这条消息。": true, "申し訳ございませんが、このメモを分析することはできません。": true,
+		"К сожалению, я не могу описать эту заметку.": true, "آسف، لا أستطيع وصف هذه الملاحظة.": true, "Maalesef bu notu açıklayamam.": true,
+		"Beklager, jeg kan ikke hjælpe med denne anmodning.": true, "מצטער, אני לא יכול לעזור בבקשה הזאת.": true,
+		"Nora is sorry that she forgot Tom's birthday and cannot come to dinner.": false, "The assistant refused to write the letter, and Nora was annoyed.": false,
+		"Entschuldigung für einen verpassten Termin beim Zahnarzt.": false, "用户为错过牙医预约而道歉。": false, "アナは卵が食べられないのでレシピを探している。": false,
+		"Anna må ikke spise æg og leder efter en opskrift.": false, "אנה לא יכולה לאכול ביצים ומחפשת מתכון.": false,
+	} {
+		if got := refused(r, memory.RefusedInput{Texts: []string{text}}); got.All != want {
+			t.Errorf("%q: %t", text, got.All)
+		}
+	}
+	if got := refused(r, memory.RefusedInput{Texts: []string{"I'm sorry, I can't help with that.", "Nora moved to Graz."}}); got.All {
+		t.Error("one text says something")
+	}
+	if got := refused(&reader{ctx: t.Context()}, memory.RefusedInput{Texts: []string{"I'm sorry, I can't help with that."}}); got.All {
+		t.Error("told without vectors")
+	}
+}
+
 // TestHappenings: what happened to somebody is heard, in any language and in a few words. An acknowledgment, small talk, a request, a
 // plan is none.
 func TestHappenings(t *testing.T) {

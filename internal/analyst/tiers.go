@@ -72,7 +72,7 @@ func (r *reader) saysSomething(messages []memory.Utterance) bool {
 	for _, m := range byPersons(messages) {
 		texts = append(texts, m.Content)
 	}
-	return slices.ContainsFunc(r.sentences(said.TurnsOf(texts), 0), func(s said.Sentence) bool { return s.Worth() >= leastWorth })
+	return slices.ContainsFunc(r.sentences(said.TurnsOf(texts)), func(s said.Sentence) bool { return s.Worth() >= leastWorth })
 }
 
 // byPersons returns the messages that persons said.
@@ -316,7 +316,7 @@ func (r *reader) datedStatements(pages []memoryos.CallPage) (out []string) {
 			if u.Role != memory.RoleUser {
 				continue
 			}
-			for _, s := range r.sentences([]said.Turn{{Speaker: u.Name, Text: u.Content}}, 0) {
+			for _, s := range r.sentences([]said.Turn{{Speaker: u.Name, Text: u.Content}}) {
 				if !isOfPortrait(&s) {
 					continue
 				}

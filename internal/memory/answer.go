@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+
+	"github.com/slipboxhq/slipbox/internal/text"
 )
 
 // EmptyAnswer returns an answer that fits a JSON schema and says nothing: empty
@@ -57,4 +59,35 @@ func emptyOf(schema map[string]any) any {
 		return 0
 	}
 	return nil
+}
+
+// leastTextWords is how many words a text of an answer has at least: fewer are a name, a keyword or a choice.
+const leastTextWords = 3
+
+// AnswerTexts returns the texts of an answer.
+func AnswerTexts(answer json.RawMessage) []string {
+	var v any
+	if json.Unmarshal(answer, &v) != nil {
+		return nil
+	}
+	var out []string
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			if len(text.Words(v)) >= leastTextWords {
+				out = append(out, v)
+			}
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			for _, e := range v {
+				walk(e)
+			}
+		}
+	}
+	walk(v)
+	return out
 }

@@ -62,6 +62,17 @@ func (c *Call) Echo(answer json.RawMessage) string {
 	return ""
 }
 
+// CallRefused asks the analyst whether a model said something in place of an answer. It has no prompt.
+const CallRefused = "refused"
+
+// RefusedInput is the input of CallRefused: the texts of an answer.
+type RefusedInput struct{ Texts []string }
+
+// Refused is the answer of CallRefused.
+type Refused struct {
+	All bool `json:"all"` // each text is a refusal, such as an apology that the model cannot help
+}
+
 // Answer is a checked answer.
 type Answer struct {
 	JSON             json.RawMessage

@@ -3,6 +3,7 @@ package said
 import (
 	_ "embed" // names of signs
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -306,4 +307,14 @@ func Most(sentences []Sentence) (worth float64, happened bool) {
 		}
 	}
 	return worth, happened
+}
+
+// refusalAt is how many sentences of a text may be before its refusal is over, such as an apology.
+const refusalAt = 2
+
+// Refuses reports whether a text of a model is a refusal: it begins with one. Without vectors none does.
+func Refuses(sentences []Sentence) bool {
+	return slices.ContainsFunc(sentences[:min(len(sentences), refusalAt)], func(s Sentence) bool {
+		return s.Kinds != nil && s.Kinds.Refused >= LeastRefused
+	})
 }

@@ -16,6 +16,7 @@ type Kinds struct {
 	Supposed float64 // a supposition, or a wish that something is forgotten: it is not told
 	Handed   float64 // it hands over a text for work: translate, summarize, correct
 	Quoted   float64 // words of somebody else, who says "I"
+	Refused  float64 // a model says it in place of an answer
 }
 
 // From these values on, the product takes a sentence for one of its kind. Most sentences of talk are not supposed, and what is lost by
@@ -26,14 +27,15 @@ const (
 	LeastSupposed = 0.7
 	LeastHanded   = 0.5
 	LeastQuoted   = 0.5
+	LeastRefused  = 0.7
 )
 
 // The sizes of the network: a vector and the form of a sentence, a layer, and the kinds.
 const (
 	vectorSize = 384
 	kindInputs = vectorSize + formWeights
-	kindHidden = 128
-	kindCount  = 5
+	kindHidden = 400
+	kindCount  = 6
 	kindBytes  = kindHidden*(kindInputs+8) + kindCount*(kindHidden+1)*4
 )
 
@@ -132,7 +134,7 @@ func KindsOf(sentence string, vector []float32) *Kinds {
 		return nil
 	}
 	out := network.Run(KindInput(sentence, vector))
-	return &Kinds{Happened: out[0], States: out[1], Supposed: out[2], Handed: out[3], Quoted: out[4]}
+	return &Kinds{Happened: out[0], States: out[1], Supposed: out[2], Handed: out[3], Quoted: out[4], Refused: out[5]}
 }
 
 // Run returns the kinds in the order of the fields of Kinds.

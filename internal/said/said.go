@@ -101,15 +101,13 @@ func read(turn *Turn, index int, all []piece, before string, known map[string]bo
 	out := make([]Sentence, 0, len(all))
 	lead, line, asked := "", -1, Asks(before)
 	question, most, end := "", answerWords, 0 // end: of what the lead introduces
+	back := 0                                 // sentences that ask back
 	if asked {
 		question = before
 	}
 	for i, p := range all {
-		if p.line != line && !strings.HasSuffix(strings.TrimRight(lead, " "), ":") && !strings.HasSuffix(lead, "：") {
-			lead = ""
-		}
-		ends := lead != "" && i >= end
-		if ends {
+		ends := i >= end && introducesMore(lead)
+		if ends || p.line != line && !introducesMore(lead) {
 			lead = ""
 		}
 		s := Sentence{Text: p.text, Turn: index, Lead: lead, Asks: Asks(p.text), Apart: ends, line: p.line, behind: p.behind, part: partEnd(all, i) - i}
@@ -121,8 +119,11 @@ func read(turn *Turn, index int, all []piece, before string, known map[string]bo
 		case i == 0 && words <= dependentWords && !s.Names() && utf8.RuneCountInString(before) <= shortRunes:
 			s.Before = before
 		}
+		if s.Asks && asked && back == i {
+			back++
+		}
 		switch { // "Yes." alone leaves the rest of the answer to come, and so does the question asked back
-		case words <= fewWords, s.Asks && most == answerWords:
+		case words <= fewWords, back > i:
 		case words > secondWords && most < answerWords:
 			question = ""
 		default:
@@ -132,7 +133,7 @@ func read(turn *Turn, index int, all []piece, before string, known map[string]bo
 			lead, end = p.text, i+s.part
 		}
 		line = p.line
-		s.features = featuresOf(&s, turn, i, len(all), asked, known)
+		s.features = featuresOf(&s, turn, max(0, i-back), len(all)-min(back, i), asked, known)
 		out = append(out, s)
 	}
 	return out
@@ -174,6 +175,11 @@ func (s *Sentence) IsWord() bool { return shapeOf(s.Text).words <= fewWords }
 
 // Introduced reports whether a colon introduces the sentence or a part of it.
 func (s *Sentence) Introduced() bool { return s.Lead != "" || introduces(s.Text) }
+
+// introducesMore reports whether a sentence ends with a colon.
+func introducesMore(s string) bool {
+	return strings.HasSuffix(strings.TrimRight(s, " "), ":") || strings.HasSuffix(s, "：")
+}
 
 // introduces reports whether a sentence has a colon between two words, or at its end, which another text may
 // follow: words of somebody else, or a text that is handed over.

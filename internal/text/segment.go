@@ -344,12 +344,13 @@ func continues(s, rest string) bool {
 		return false
 	case abbreviations[strings.ToLower(before)], before != "I" && utf8.RuneCountInString(before) == 1 && (unicode.IsUpper(first) || unicode.IsLower(first)):
 		return true
-	case unicode.IsDigit(following) && strings.Trim(next, ".,;:!?)0123456789") != "",
-		!unicode.IsDigit(following) && (!unicode.IsUpper(following) || startsSentence(next)):
+	case unicode.IsDigit(following) && strings.Trim(next, ".,;:!?)0123456789") != "", !unicode.IsDigit(following) && !unicode.IsUpper(following):
 		return false
-	case unicode.IsDigit(first):
+	case unicode.IsDigit(first): // Mai is a month, and a function word of another language
 		lang, _ := Guess(s + " " + rest)
-		return lang == German && len(before) <= len("31.12")
+		return lang == German && len(before) <= len("31.12") && !stopWords[German][opening(next)]
+	case startsSentence(opening(next)):
+		return false
 	}
 	return unicode.IsUpper(first) && (strings.Contains(before, ".") || len(s) > len(before)+1 && isShortened(before))
 }
@@ -363,12 +364,16 @@ func isShortened(word string) bool {
 
 func isInside(r rune) bool { return !unicode.IsSpace(r) && r != '(' && r != '"' }
 
-// startsSentence reports whether a word with a capital letter is a function word, which has one at the beginning of a sentence.
-func startsSentence(word string) bool {
+// opening returns a word that may begin a sentence, folded and without what is behind its letters, as in I'm.
+func opening(word string) string {
 	if i := strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }); i >= 0 {
-		word = word[:i] // I'm
+		word = word[:i]
 	}
-	word = Fold(word)
+	return Fold(word)
+}
+
+// startsSentence reports whether a folded word, which has a capital letter, is a function word: it has one at the beginning of a sentence.
+func startsSentence(word string) bool {
 	for _, words := range stopWords {
 		if words[word] {
 			return true

@@ -331,7 +331,7 @@ func TestSentences(t *testing.T) {
 		t.Errorf("Sentences = %q, want %q", got, want)
 	}
 	for _, whole := range []string{
-		"Oma hat am 3. Oktober Geburtstag und wird 80.", "Der Vertrag läuft ab 1. Januar 2027 bis zum 31.12. Ende.", "Fa. Hansen hat, z. B. für Bad und Küche, geliefert.",
+		"Oma hat am 3. Oktober Geburtstag und wird 80.", "Ich habe am 3. Mai Geburtstag.", "Wir fahren am 30. Mai zu meiner Tante.", "Der Vertrag läuft ab 1. Januar 2027 bis zum 31.12. Ende.", "Fa. Hansen hat, z. B. für Bad und Küche, geliefert.",
 		"I was born on Sept. 3 in Ft. Worth.", "My boss is Prof. Dr. Ing. Kuhn.", "I served in the U.S. Army from Jan. 2001 to Feb. 2004.",
 		"Wir treffen uns am 5.6. bei Dr. Lund.", "Trabajo con la Dra. Gil en el hospital.", "J. R. R. Tolkien wrote it.", "Sie kam am 12. März 2020 mit dem 3. Kind.",
 	} {

@@ -21,7 +21,7 @@ import (
 var kindsLines string
 
 // kindNames are what the network says of a sentence, in the order of the fields of said.Kinds.
-var kindNames = [kindCount]string{"happened", "states", "supposed", "handed", "quoted"}
+var kindNames = [kindCount]string{"happened", "states", "supposed", "handed", "quoted", "refused"}
 
 const (
 	isHappened = iota
@@ -29,6 +29,7 @@ const (
 	isSupposed
 	isHanded
 	isQuoted
+	isRefused
 	kindCount
 )
 
@@ -71,6 +72,11 @@ func labeled(label, lang, source, words string) kindExample {
 	case "quoted":
 		e.is[isQuoted] = 1
 		e.weight[isHappened], e.weight[isStates] = 0, 0
+	case "refused": // what a model says in place of an answer
+		e.weight = [kindCount]float32{isRefused: 1}
+		e.is[isRefused] = 1
+	case "answer": // what it says in an answer about somebody who cannot do something, or apologizes
+		e.weight = [kindCount]float32{isRefused: 1}
 	case "kept": // an event or a fact
 		e.is[isStates] = 1
 		e.weight[isHappened] = 0
@@ -199,7 +205,8 @@ type perceptron struct {
 // Constants of the training, chosen on folds of the labeled sentences.
 const (
 	hiddenUnits = 64
-	members     = 2 // networks that begin otherwise, whose mean is one of as many times the units
+	members     = 6  // networks that begin otherwise, whose mean is one of as many times the units
+	refusing    = 16 // units of one more, that tells refusals alone: what they are like says nothing of what persons say
 	kindPasses  = 12
 	kindRate    = 2e-3
 	kindDecay   = 1e-2
@@ -211,13 +218,13 @@ func (p *perceptron) next() uint64 {
 	return p.random >> 33
 }
 
-func newPerceptron(inputs int, seed uint64) *perceptron {
-	p := &perceptron{inputs: inputs, hidden: hiddenUnits, random: seed}
-	for i, n := range []int{inputs * hiddenUnits, hiddenUnits, hiddenUnits * kindCount, kindCount} {
+func newPerceptron(inputs, units int, seed uint64) *perceptron {
+	p := &perceptron{inputs: inputs, hidden: units, random: seed}
+	for i, n := range []int{inputs * units, units, units * kindCount, kindCount} {
 		p.params[i] = make([]float32, n)
 	}
 	p.fill(0, inputs)
-	p.fill(2, hiddenUnits)
+	p.fill(2, units)
 	return p
 }
 
@@ -273,39 +280,62 @@ func (p *perceptron) learn(e *kindExample, grads *[4][]float32, hidden, back []f
 // fitKinds trains members and joins them, so that what is near a border depends less on where training began, and leads the network to the
 // encoder by which sentences are read.
 func fitKinds(train []*kindExample) *perceptron {
-	var each [members]*perceptron
+	var each [members + 1]*perceptron
 	var wait sync.WaitGroup
 	for i := range each {
-		wait.Go(func() { each[i] = fitMember(train, uint64(i+1)) }) //nolint:gosec // small
+		wait.Go(func() {
+			units := hiddenUnits
+			if i == members {
+				units = refusing
+			}
+			each[i] = newPerceptron(len(train[0].in), units, uint64(i+1)) //nolint:gosec // small
+			each[i].descend(toldOf(train, func(kind int) bool { return (kind == isRefused) == (i == members) }), kindPasses, kindRate)
+		})
 	}
 	wait.Wait()
-	all := &perceptron{inputs: each[0].inputs, hidden: members * hiddenUnits}
+	all := &perceptron{inputs: each[0].inputs, hidden: members*hiddenUnits + refusing}
 	for _, m := range each {
 		all.params[0] = append(all.params[0], m.params[0]...)
 		all.params[1] = append(all.params[1], m.params[1]...)
 	}
 	all.params[3] = make([]float32, kindCount)
 	for c := range kindCount {
-		for _, m := range each {
-			for _, w := range m.params[2][c*hiddenUnits : (c+1)*hiddenUnits] {
-				all.params[2] = append(all.params[2], w/members)
+		for i, m := range each {
+			share := float32(1) / members
+			switch {
+			case (c == isRefused) != (i == members):
+				share = 0
+			case i == members:
+				share = 1
 			}
-			all.params[3][c] += m.params[3][c] / members
+			for _, w := range m.params[2][c*m.hidden : (c+1)*m.hidden] {
+				all.params[2] = append(all.params[2], w*share)
+			}
+			all.params[3][c] += m.params[3][c] * share
 		}
 	}
 	all.carry(train)
 	return all
 }
 
-// fitMember trains a network by Adam with decay (I. Loshchilov and F. Hutter, ICLR 2019). The order is shuffled the same way
-// every time.
-func fitMember(train []*kindExample, seed uint64) *perceptron {
-	p := newPerceptron(len(train[0].in), seed)
-	p.descend(train, kindPasses, kindRate)
-	return p
+// toldOf returns the examples of which some kinds are known, and of each only those.
+func toldOf(train []*kindExample, some func(kind int) bool) (out []*kindExample) {
+	for _, e := range train {
+		told := *e
+		for c := range told.weight {
+			if !some(c) {
+				told.weight[c] = 0
+			}
+		}
+		if told.weight != [kindCount]float32{} {
+			out = append(out, &told)
+		}
+	}
+	return out
 }
 
-// descend learns from examples, in a number of passes.
+// descend learns from examples, in a number of passes, by Adam with decay (I. Loshchilov and F. Hutter, ICLR 2019). The order is shuffled
+// the same way every time.
 func (p *perceptron) descend(train []*kindExample, passes int, most float64) {
 	var grads, mean, square [4][]float32
 	for i := range p.params {
@@ -445,7 +475,7 @@ func judgeFolds(name string, all []kindExample, of func(*kindExample) bool) {
 }
 
 // kindThresholds are those of the product.
-var kindThresholds = [kindCount]float64{said.LeastHappened, said.LeastStates, said.LeastSupposed, said.LeastHanded, said.LeastQuoted}
+var kindThresholds = [kindCount]float64{said.LeastHappened, said.LeastStates, said.LeastSupposed, said.LeastHanded, said.LeastQuoted, said.LeastRefused}
 
 // reportKinds writes of each kind the area under the curve, and precision and recall at the product's threshold.
 func reportKinds(name string, test []*kindExample, run func(*kindExample) [kindCount]float64) {

@@ -14,7 +14,8 @@
 // says. It learns from kinds.tsv, in which each line has a label, a language, a source ("own" or a dialogue) and a sentence, from
 // plain.tsv, and from all dialogues that are not believed. It needs the encoder (make encoder); -vectors keeps vectors for the next run.
 // The labels are happened, fact, plan, chatter, opinion, request, question, supposed, handed, quoted, routine (daily doings),
-// fragment (an answer that is nothing alone), trace (a line of what a program reports) and forget (a wish that something is forgotten).
+// fragment (an answer that is nothing alone), trace (a line of what a program reports), forget (a wish that something is forgotten),
+// refused (what a model says in place of an answer) and answer (what a model says of somebody who refuses or cannot do something).
 //
 // held says what the product makes of held.tsv, from which nothing was learned or chosen.
 //

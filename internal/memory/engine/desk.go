@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -121,6 +122,9 @@ func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
 	if c.Analyst == memory.AnalystHeuristic {
 		model = d.e.heuristic
 	}
+	if model.Analyst() == memory.AnalystModel {
+		c.Check = d.checked(ctx, c.Check)
+	}
 	a, err := model.Ask(ctx, d.s, c)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,6 +134,27 @@ func (d *desk) Ask(ctx context.Context, c memory.Call) (memory.Answer, error) {
 	}
 	d.costs.add(costs{c.Name: {Calls: 1, Requests: a.Calls, PromptTokens: a.PromptTokens, CompletionTokens: a.CompletionTokens}})
 	return a, err
+}
+
+// checked returns a check of answers, which also refuses those whose texts are all refusals.
+func (d *desk) checked(ctx context.Context, check func(json.RawMessage) error) func(json.RawMessage) error {
+	return func(raw json.RawMessage) error {
+		if check != nil {
+			if err := check(raw); err != nil {
+				return err
+			}
+		}
+		texts := memory.AnswerTexts(raw)
+		if len(texts) == 0 {
+			return nil
+		}
+		a, err := d.e.heuristic.Ask(ctx, d.s, memory.Call{Name: memory.CallRefused, Input: memory.RefusedInput{Texts: texts}})
+		var said memory.Refused
+		if err == nil && json.Unmarshal(a.JSON, &said) == nil && said.All {
+			return errors.New("the answer is a refusal; write what the data says")
+		}
+		return nil
+	}
 }
 
 // Nearest returns the k nearest notes of n's kind (notes and messages count as

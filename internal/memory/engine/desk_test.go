@@ -3,8 +3,10 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	"github.com/slipboxhq/slipbox/internal/memory"
 	"github.com/slipboxhq/slipbox/internal/memory/engine"
 	"github.com/slipboxhq/slipbox/internal/memory/policy"
+	"github.com/slipboxhq/slipbox/internal/tenant"
 	"github.com/slipboxhq/slipbox/test/must"
 )
 
@@ -235,6 +238,47 @@ func TestWeighingIsFree(t *testing.T) {
 	w.drain()
 	if w.fake.Calls("weigh") > 0 {
 		t.Error("a model was asked")
+	}
+}
+
+// refuser takes a text with an apology for a refusal.
+type refuser struct{ memory.Model }
+
+func (r refuser) Ask(ctx context.Context, s tenant.Scope, c memory.Call) (memory.Answer, error) {
+	in, ok := c.Input.(memory.RefusedInput)
+	if !ok {
+		return r.Model.Ask(ctx, s, c)
+	}
+	all := !slices.ContainsFunc(in.Texts, func(text string) bool { return !strings.Contains(text, "sorry") })
+	return memory.Answer{JSON: policy.Encode(memory.Refused{All: all})}, nil
+}
+
+// A refusal inside an answer that fits its schema is no answer: the model is asked once more, then what holds without it. One text that
+// says something is enough, and a name or a keyword is no text.
+func TestRefusalIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	for said, refused := range map[string]bool{
+		`{"n": "I am sorry, I cannot help.", "all": ["sorry"]}`:                      true,
+		`{"n": "I am sorry, I cannot help.", "all": ["I am sorry again."]}`:          true,
+		`{"n": "I am sorry, I cannot help.", "all": ["Nora moved to Graz in May."]}`: false,
+		`{"n": "Nora moved to Graz in May.", "all": []}`:                             false,
+		`{"n": "sorry", "all": ["so sorry"]}`:                                        false,
+	} {
+		w, p := newStubWorld(t, options{beside: func(m memory.Model) memory.Model { return refuser{m} }})
+		w.fake.Always("ask", llmtest.Text(said))
+		call := question("ask")
+		call.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"string"},"all":{"type":"array","items":{"type":"string"}}},"required":["n","all"],"additionalProperties":false}`)
+		p.decide = func(ctx context.Context, d memory.Desk, _ memory.Event) (memory.Decision, error) {
+			if _, err := d.Ask(ctx, call); errors.Is(err, memory.ErrBadAnswer) != refused {
+				t.Errorf("%s: %v", said, err)
+			}
+			return memory.Decision{}, nil
+		}
+		w.say("Ask it.")
+		w.drain()
+		if n := w.fake.Calls("ask"); (n == 2) != refused {
+			t.Errorf("%s: asked %d times", said, n)
+		}
 	}
 }
 

@@ -61,8 +61,9 @@ type options struct {
 	policy    string          // of the collection; default amem
 	policies  []memory.Policy
 	model     func(memory.Model) memory.Model
-	encoder   string        // directory with the weights of the local embedder; "": hashed n-grams
-	timeout   time.Duration // of a model's answer; default 5 s
+	beside    func(memory.Model) memory.Model // the analyst beside it
+	encoder   string                          // directory with the weights of the local embedder; "": hashed n-grams
+	timeout   time.Duration                   // of a model's answer; default 5 s
 	quota     memory.Quota
 	together  bool // both stages of a note together, where that is possible, as workers do; else apart
 }
@@ -116,6 +117,10 @@ func newWorld(t *testing.T, o options) *world {
 	if o.model != nil {
 		model = o.model(model)
 	}
+	var beside memory.Model = analyst.New()
+	if o.beside != nil {
+		beside = o.beside(beside)
+	}
 	policies, err := policies.All()
 	must(err)
 	for _, p := range o.policies {
@@ -134,7 +139,7 @@ func newWorld(t *testing.T, o options) *world {
 		st = o.wrap(st)
 	}
 	w.engine, err = engine.New(engine.Deps{
-		Store: st, Policies: policies, Model: model, Heuristic: analyst.New(), Embedders: w.embedders,
+		Store: st, Policies: policies, Model: model, Heuristic: beside, Embedders: w.embedders,
 		Nearest: w.recall, Index: w.recall, Clock: w.now,
 	}, o.engine)
 	must(err)
