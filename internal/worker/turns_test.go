@@ -202,7 +202,12 @@ func TestImportsWhileWorkersAreKilled(t *testing.T) {
 		})
 		<-began
 		p.die()
+		select {
+		case <-at.began: // of the process that died
+		default:
+		}
 		p.run()
+		<-at.began // it claims: a wake-up before that is lost
 		job := must.Get(im.Start(t.Context(), p.s, beside.Collection.String(), harbours(fmt.Sprint("home ", kill), 5)))(t)
 		at.mu.Lock()
 		at.tasks = 0
