@@ -52,7 +52,7 @@ func TestBuildShowsProgress(t *testing.T) {
 
 // maxBinary is the largest size of a stripped gateway, in bytes. The reader of PDFs is 9 MB of it, the adapters of the local
 // encoders 2.6 MB, the Model Context Protocol 1.6 MB, what reads texts in the encodings that they declare 0.7 MB.
-const maxBinary = 67_000_000
+const maxBinary = 67_200_000
 
 // The gateway stays small. It was a fifth larger while it contained calls of methods by names that
 // are known at run time only, for which the linker keeps every exported method.
