@@ -232,7 +232,7 @@ func (c *chain) link(prev, next int32) {
 	}
 }
 
-// vector returns the vector of a note, without its largest magnitude; ok is false when it has none.
+// vector returns the vector of a note; ok is false when it has none.
 func (v *View) vector(c *chain, g int32) (out packed, ok bool) {
 	if g == none || c.slot[g] == none {
 		return packed{}, false

@@ -236,9 +236,9 @@ func Unpack(stored []byte) []float32 {
 		unit := math.Float32frombits(uint32(int(stored[1])-unitBias+127) << 23) //nolint:gosec // a byte
 		v := make([]float32, len(p.codes))
 		for at := 0; at < len(v); at += lanes {
-			out, codes, low := (*[lanes]float32)(v[at:]), (*[lanes]byte)(p.codes[at:]), (*[lanes / 2]byte)(p.low[at/2:])
-			for i, b := range low {
-				out[i], out[i+lanes/2] = float32(join(codes[i], b&(1<<lowBits-1)))*unit, float32(join(codes[i+lanes/2], b>>lowBits))*unit
+			out := (*[lanes]float32)(v[at:])
+			for i, x := range p.group(at) {
+				out[i] = float32(x) * unit
 			}
 		}
 		return v[:n:n]
